@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "console.hpp"
+#include "invar/io/state_json.hpp"
+#include "invar/mech/augmented.hpp"
+#include "invar/run/words.hpp"
+
+namespace invar::cli {
+namespace {
+
+struct Arguments {
+  std::string model, state, port, efforts, formulation = "augmented";
+  bool pretty = false;
+};
+
+std::string shown(const std::string& path) { return path == "-" ? "stdin" : path; }
+
+// Bodies of the state: as they are when given by bodies (the residual says how far they are off), assembled when by joints.
+Result<Bodies> state_of(const Model& model, const Arguments& args) {
+  Start start(model);
+  if (!args.state.empty()) {
+    auto text = read_text(args.state);
+    if (!text) return tl::unexpected(text.error());
+    auto read = start_from_json(model, *text, shown(args.state));
+    if (!read) return tl::unexpected(read.error());
+    start = std::move(*read);
+  }
+  if (start.by_bodies) return start.bodies;
+  auto bodies = bodies_at(model, start);
+  if (bodies) return bodies;
+  return fail(bodies.error().kind, bodies.error().what, args.state.empty() ? args.model : shown(args.state));
+}
+
+Result<Load> load_of(const Model& model, const Arguments& args) {
+  Load load(model);
+  if (!args.port.empty()) {
+    auto text = read_text(args.port);
+    if (!text) return tl::unexpected(text.error());
+    if (auto fine = port_from_json(model, *text, shown(args.port), load); !fine) return tl::unexpected(fine.error());
+  }
+  if (!args.efforts.empty()) {
+    auto text = read_text(args.efforts);
+    if (!text) return tl::unexpected(text.error());
+    if (auto fine = efforts_from_json(model, *text, shown(args.efforts), load); !fine) return tl::unexpected(fine.error());
+  }
+  return load;
+}
+
+Result<std::string> evaluate(const Model& model, const Arguments& args) {
+  const int from_stdin = (args.state == "-") + (args.port == "-") + (args.efforts == "-");
+  if (from_stdin > 1) return fail(ErrorKind::Option, "only one of --state, --port and --efforts can be read from stdin");
+  auto bodies = state_of(model, args);
+  if (!bodies) return tl::unexpected(bodies.error());
+  auto load = load_of(model, args);
+  if (!load) return tl::unexpected(load.error());
+
+  AugmentedOptions options;
+  options.project = false;
+  Augmented formulation(model, options);
+  State x;
+  formulation.set(*bodies, x);
+  Evaluation out;
+  if (const Verdict verdict = formulation.evaluate(x, *load, out); !verdict.ok())
+    return fail(ErrorKind::Numerics, words(verdict, model), args.model);
+  return evaluation_json(model, out, args.pretty);
+}
+
+void eval_verb(const Arguments& args, Context& context) {
+  std::vector<std::string> warnings;
+  auto model = load_model(args.model, warnings);
+  warn(warnings, context);
+  if (!model) return report(model.error(), context);
+  auto text = evaluate(*model, args);
+  if (!text) return report(text.error(), context);
+  fmt::print("{}\n", *text);
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, Context& context) {
+  auto* verb = app.add_subcommand("eval", "Accelerations, reactions and energies at one state, as JSON");
+  auto args = std::make_shared<Arguments>();
+  verb->add_option("model", args->model, "Model file")->required();
+  verb->add_option("--state", args->state,
+                   "State by bodies or by joints, JSON file or - for stdin; default: [initial] of the model, at rest");
+  verb->add_option("--port", args->port, "Wrenches at the centres of mass, JSON file or -");
+  verb->add_option("--efforts", args->efforts, "Joint efforts, JSON file or -");
+  verb->add_option("--formulation", args->formulation, "View of the mechanism")->check(CLI::IsMember(formulation_names()));
+  verb->add_flag("--pretty", args->pretty, "Indent the JSON");
+  verb->footer(
+      "Example: echo '{\"joints\": {\"hinge\": {\"q\": [0.3], \"v\": [1]}}}' | invar eval models/pendulum.toml --state - "
+      "--pretty");
+  verb->callback([args, &context] { eval_verb(*args, context); });
+}
+
+}  // namespace invar::cli

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "console.hpp"
+#include "invar/mech/augmented.hpp"
+#include "invar/mech/spanning_tree.hpp"
+#include "invar/run/start.hpp"
+#include "invar/run/words.hpp"
+
+namespace invar::cli {
+namespace {
+
+struct Arguments {
+  std::string model;
+  bool json = false;
+};
+
+using Json = nlohmann::ordered_json;
+
+// Rows, rank and freedoms at the start configuration, and which reactions follow from the motion alone.
+struct Analysis {
+  Mobility mobility;
+  std::vector<bool> determined;  // per joint
+
+  int redundant() const { return mobility.rows - mobility.rank; }
+};
+
+Result<Analysis> analyse(const Model& model, const std::string& path) {
+  auto bodies = bodies_at(model, Start(model));
+  if (!bodies) return fail(bodies.error().kind, bodies.error().what, path);
+  Augmented formulation(model);
+  State x;
+  formulation.set(*bodies, x);
+  Evaluation e;
+  if (const Verdict verdict = formulation.evaluate(x, Load(model), e); !verdict.ok())
+    return fail(ErrorKind::Numerics, words(verdict, model), path);
+  return Analysis{formulation.mobility(), e.determined};
+}
+
+double total_mass(const Model& model) {
+  double sum = 0;
+  for (const Body& b : model.bodies()) sum += b.inertia.mass;
+  return sum;
+}
+
+std::string kind_text(const Joint& j) {
+  return j.kind == j.spec_kind ? name(j.kind) : fmt::format("{} (locked)", name(j.spec_kind));
+}
+
+std::string loop_text(const Model& model) {
+  std::vector<std::string> names;
+  for (const int j : spanning_tree(model).closures) names.push_back(model.joints()[static_cast<std::size_t>(j)].name);
+  return names.empty() ? "none" : fmt::format("{} (closed by {})", names.size(), fmt::join(names, ", "));
+}
+
+void print_table(const Model& model, const Analysis& m) {
+  fmt::print("{}\n  gravity    [{:g}, {:g}, {:g}] m/s^2\n  mass       {:g} kg\n", model.name(), model.gravity().x(),
+             model.gravity().y(), model.gravity().z(), total_mass(model));
+  fmt::print("\n  {:<20} {:>12}  {}\n", "body", "mass [kg]", "principal size of inertia about the COM [kg m^2]");
+  for (const Body& b : model.bodies()) fmt::print("  {:<20} {:>12.6g}  {:.6g}\n", b.name, b.inertia.mass, b.inertia.I_C.norm());
+  fmt::print("\n  {:<20} {:<20} {:<20} {:<20} {:>8}\n", "joint", "kind", "parent", "child", "freedoms");
+  for (const Joint& j : model.joints())
+    fmt::print("  {:<20} {:<20} {:<20} {:<20} {:>8}\n", j.name, kind_text(j), model.body_name(j.parent), model.body_name(j.child),
+               j.nv);
+  fmt::print("\n  loops      {}\n", loop_text(model));
+  fmt::print("  couplings  {}\n", model.couplings().size());
+  fmt::print("  rows       {}\n  rank       {}\n  redundant  {}\n  mobility   {} at the start configuration\n", m.mobility.rows,
+             m.mobility.rank, m.redundant(), m.mobility.freedoms);
+  std::vector<std::string> open;
+  for (std::size_t j = 0; j < m.determined.size(); ++j)
+    if (!m.determined[j]) open.push_back(model.joints()[j].name);
+  if (!open.empty()) fmt::print("  reactions  not determined by the equations alone at: {}\n", fmt::join(open, ", "));
+}
+
+Json to_json(const Model& model, const Analysis& m) {
+  Json out;
+  out["name"] = model.name();
+  out["gravity"] = {model.gravity().x(), model.gravity().y(), model.gravity().z()};
+  out["mass"] = total_mass(model);
+  out["bodies"] = Json::array();
+  for (const Body& b : model.bodies()) out["bodies"].push_back({{"name", b.name}, {"mass", b.inertia.mass}});
+  out["joints"] = Json::array();
+  for (std::size_t k = 0; k < model.joints().size(); ++k) {
+    const Joint& j = model.joints()[k];
+    out["joints"].push_back({{"name", j.name},
+                             {"kind", name(j.spec_kind)},
+                             {"locked", j.kind != j.spec_kind},
+                             {"parent", model.body_name(j.parent)},
+                             {"child", model.body_name(j.child)},
+                             {"coordinates", j.nq},
+                             {"freedoms", j.nv},
+                             {"determined", static_cast<bool>(m.determined[k])}});
+  }
+  out["closures"] = Json::array();
+  for (const int j : spanning_tree(model).closures) out["closures"].push_back(model.joints()[static_cast<std::size_t>(j)].name);
+  out["couplings"] = model.couplings().size();
+  out["freedoms"] = model.nv();
+  out["loops"] = out["closures"].size();
+  out["rows"] = m.mobility.rows;
+  out["rank"] = m.mobility.rank;
+  out["redundant"] = m.redundant();
+  out["mobility"] = m.mobility.freedoms;
+  return out;
+}
+
+void info_verb(const Arguments& args, Context& context) {
+  std::vector<std::string> warnings;
+  auto model = load_model(args.model, warnings);
+  warn(warnings, context);
+  if (!model) return report(model.error(), context);
+  auto analysis = analyse(*model, args.model);
+  if (!analysis) return report(analysis.error(), context);
+  if (args.json)
+    fmt::print("{}\n", to_json(*model, *analysis).dump(2, ' ', false, Json::error_handler_t::replace));
+  else
+    print_table(*model, *analysis);
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Context& context) {
+  auto* verb = app.add_subcommand("info", "Bodies, joints, loops, rank and mobility of a model");
+  auto args = std::make_shared<Arguments>();
+  verb->add_option("model", args->model, "Model file")->required();
+  verb->add_flag("--json", args->json, "Answer as JSON");
+  verb->footer("Example: invar info models/stewart.toml");
+  verb->callback([args, &context] { info_verb(*args, context); });
+}
+
+}  // namespace invar::cli

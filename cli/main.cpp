@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "invar/io/build_info.hpp"
+#include "verbs.hpp"
+
+namespace invar::cli {
+namespace {
+
+std::string version_text() {
+  const BuildInfo info = build_info();
+  return fmt::format("invar {}\ncompiler  {}\nbuild     {} ({})\nwith      Eigen {}, HDF5 {}", info.version, info.compiler,
+                     INVAR_BUILD_FLAGS, info.flags, info.eigen, info.hdf5);
+}
+
+int go(int argc, char** argv) {
+  CLI::App app("Invar: multibody mechanisms in motion that keep their laws.", "invar");
+  Context context;
+  app.set_version_flag("--version", version_text, "Version, compiler and build flags");
+  app.add_flag("-q,--quiet", context.quiet, "Print nothing but results and errors");
+  app.add_flag("-v,--verbose", context.verbose, "Print more on the way");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(
+      "Exit codes: 0 fine, 1 a stated law was broken, 2 bad input, 3 the numerics failed, 130 interrupted.\n"
+      "Example: invar run scenarios/pendulum.toml -o out/pendulum");
+  add_check(app, context);
+  add_info(app, context);
+  add_eval(app, context);
+  add_run(app, context);
+  add_report(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);  // --help and --version
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "error: {} (see invar --help)\n", e.what());
+    return kBadInput;
+  }
+  return context.exit_code;
+}
+
+}  // namespace
+}  // namespace invar::cli
+
+int main(int argc, char** argv) {
+  // Nothing of ours throws; what a library may throw (no memory) ends here in one line.
+  try {
+    return invar::cli::go(argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+  } catch (...) {
+    fmt::print(stderr, "error: unexpected\n");
+  }
+  return invar::cli::kNumericsFailed;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/run/run.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "console.hpp"
+#include "invar/io/hdf5.hpp"
+#include "invar/io/output.hpp"
+#include "invar/io/result_json.hpp"
+#include "invar/io/scenario_file.hpp"
+
+namespace invar::cli {
+namespace {
+
+struct Arguments {
+  std::string scenario, output;
+  bool force = false;
+};
+
+std::atomic<bool> stop_requested{false};
+
+// The first Ctrl-C ends the run after its step; the second one is not caught.
+extern "C" void on_signal(int number) {
+  stop_requested.store(true);
+  std::signal(number, SIG_DFL);
+}
+
+Result<Output> make_output(const Arguments& args, const Context& context) {
+  Found found{};
+  auto output = prepare_output(args.output, args.force, &found);
+  if (!output) return output;
+  if (found == Found::EarlierOutput) say(fmt::format("note: {}: replacing the output of an earlier run", args.output), context);
+  if (found == Found::OtherFiles) say(fmt::format("note: {}: the directory holds other files; they stay", args.output), context);
+  return output;
+}
+
+// run.h5 and result.json, in this order: who sees result.json finds everything else in place.
+Result<void> write_results(const Scenario& scenario, const Outcome& outcome, const Output& output) {
+  auto log = LogReader::open(output.log());
+  if (!log) return tl::unexpected(log.error());
+  if (auto written = write_hdf5(*log, output.hdf5()); !written) return tl::unexpected(written.error());
+  return write_text(output.result(), result_json(scenario, outcome));
+}
+
+void print_outcome(const Scenario& scenario, const Outcome& outcome, const Output& output, Context& context) {
+  if (outcome.end == Outcome::End::Failed) {
+    fmt::print(stderr, "error: {}: {}\n", scenario.path, outcome.words);
+    context.exit_code = kNumericsFailed;
+  } else if (outcome.end == Outcome::End::Interrupted) {
+    fmt::print(stderr, "interrupted: the recording ends where the run was stopped\n");
+    context.exit_code = kInterrupted;
+  } else if (!outcome.laws_held()) {
+    context.exit_code = kLawBroken;
+  }
+  for (const LawResult& law : outcome.laws)
+    if (!context.quiet || !law.held) fmt::print("{}\n", law.text());
+  for (const std::string& note : outcome.notes) say("note: " + note, context);
+  if (context.verbose)
+    for (const Metric& m : outcome.metrics) fmt::print("  {:<28} {:.6g} {}\n", m.name, m.value, m.unit);
+  if (!context.quiet)
+    fmt::print("{}: {} in {:.2f} s; wrote {}, {}\n", scenario.name, status_word(outcome), outcome.wall, output.result(),
+               output.hdf5());
+}
+
+void run_verb(const Arguments& args, Context& context) {
+  std::vector<std::string> warnings;
+  auto scenario = read_scenario_file(args.scenario, &warnings);
+  warn(warnings, context);
+  if (!scenario) return report(scenario.error(), context);
+  auto output = make_output(args, context);
+  if (!output) return report(output.error(), context);
+
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  LogWriter log(output->log());
+  ProgressLine line(context);
+  RunOptions options;
+  options.sink = &log;
+  options.stop = &stop_requested;
+  options.progress = [&](const Progress& p) { line.show(p); };
+  auto outcome = run(*scenario, options);
+  line.clear();
+  if (!outcome) return report(outcome.error(), context);
+  if (auto written = write_results(*scenario, *outcome, *output); !written) return report(written.error(), context);
+  print_outcome(*scenario, *outcome, *output, context);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Context& context) {
+  auto* verb = app.add_subcommand("run", "Run a scenario, judge its laws, record it");
+  auto args = std::make_shared<Arguments>();
+  verb->add_option("scenario", args->scenario, "Scenario file")->required();
+  verb->add_option("-o,--output", args->output, "Directory for result.json, run.h5 and run.log; created where it is missing")
+      ->required();
+  verb->add_flag("--force", args->force, "Write into a directory that holds other files");
+  verb->footer(
+      "Ctrl-C ends the run after the current step and writes everything (exit code 130). After kill -9: invar report DIR.\n"
+      "Example: invar run scenarios/paper_a_open_loop.toml -o out/paper_a");
+  verb->callback([args, &context] { run_verb(*args, context); });
+}
+
+}  // namespace invar::cli

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/control/signal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <numbers>
+
+namespace invar {
+
+// Every value is computed in two moves: `inside` chooses the piece, `t` is put into the formula of that piece. The formula
+// may be used up to and beyond the ends of its piece, so nothing depends on how a stage time was rounded.
+namespace {
+
+double value_of(const Constant& s, Instant) { return s.value; }
+
+double value_of(const Jump& s, Instant at) { return at.inside < s.at ? s.before : s.after; }
+
+double value_of(const Pulse& s, Instant at) { return s.on <= at.inside && at.inside < s.off ? s.value : 0.0; }
+
+double value_of(const Sinusoid& s, Instant at) {
+  return s.offset + s.amplitude * std::sin(2 * std::numbers::pi * s.frequency * at.t + s.phase);
+}
+
+double value_of(const Ramp& s, Instant at) {
+  if (at.inside < s.start) return s.from;
+  if (at.inside >= s.stop) return s.to;
+  return s.from + (s.to - s.from) * ((at.t - s.start) / (s.stop - s.start));
+}
+
+double value_of(const Polynomial& s, Instant at) {
+  double sum = 0;
+  for (auto c = s.coefficients.rbegin(); c != s.coefficients.rend(); ++c) sum = sum * (at.t - s.origin) + *c;
+  return sum;
+}
+
+double value_of(const Table& s, Instant at) {
+  const auto after = std::upper_bound(s.times.begin(), s.times.end(), at.inside);
+  if (after == s.times.begin()) return s.values.front();
+  if (after == s.times.end()) return s.values.back();
+  const auto i = static_cast<std::size_t>(after - s.times.begin());
+  return s.values[i - 1] + (s.values[i] - s.values[i - 1]) * ((at.t - s.times[i - 1]) / (s.times[i] - s.times[i - 1]));
+}
+
+double first_after(double t, std::initializer_list<double> events) {
+  double next = std::numeric_limits<double>::infinity();
+  for (const double event : events)
+    if (event > t) next = std::min(next, event);
+  return next;
+}
+
+double event_of(const Constant&, double) { return std::numeric_limits<double>::infinity(); }
+double event_of(const Jump& s, double t) { return first_after(t, {s.at}); }
+double event_of(const Pulse& s, double t) { return first_after(t, {s.on, s.off}); }
+double event_of(const Sinusoid&, double) { return std::numeric_limits<double>::infinity(); }
+double event_of(const Ramp& s, double t) { return first_after(t, {s.start, s.stop}); }
+double event_of(const Polynomial&, double) { return std::numeric_limits<double>::infinity(); }
+double event_of(const Table& s, double t) {
+  const auto after = std::upper_bound(s.times.begin(), s.times.end(), t);
+  return after == s.times.end() ? std::numeric_limits<double>::infinity() : *after;
+}
+
+bool finite(std::initializer_list<double> numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+}
+bool finite(const std::vector<double>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+}
+const char* const kNotFinite = "a number is not finite";
+
+std::string flaw_of(const Constant& s) { return finite({s.value}) ? "" : kNotFinite; }
+std::string flaw_of(const Jump& s) { return finite({s.at, s.before, s.after}) ? "" : kNotFinite; }
+std::string flaw_of(const Pulse& s) {
+  if (!finite({s.on, s.off, s.value})) return kNotFinite;
+  return s.on < s.off ? "" : fmt::format("a pulse must end after it begins, not go from {} s to {} s", s.on, s.off);
+}
+std::string flaw_of(const Sinusoid& s) { return finite({s.amplitude, s.frequency, s.phase, s.offset}) ? "" : kNotFinite; }
+std::string flaw_of(const Ramp& s) {
+  if (!finite({s.start, s.stop, s.from, s.to})) return kNotFinite;
+  return s.start < s.stop ? "" : fmt::format("a ramp must end after it begins, not go from {} s to {} s", s.start, s.stop);
+}
+std::string flaw_of(const Polynomial& s) {
+  if (s.coefficients.empty()) return "a polynomial needs at least one coefficient";
+  return finite(s.coefficients) && finite({s.origin}) ? "" : kNotFinite;
+}
+std::string flaw_of(const Table& s) {
+  if (s.times.empty()) return "a table needs at least one point";
+  if (s.times.size() != s.values.size())
+    return fmt::format("a table needs one value per time, not {} values for {} times", s.values.size(), s.times.size());
+  if (!finite(s.times) || !finite(s.values)) return kNotFinite;
+  for (std::size_t i = 1; i < s.times.size(); ++i)
+    if (!(s.times[i - 1] < s.times[i]))
+      return fmt::format("the times of a table must increase, but {} s comes before {} s", s.times[i - 1], s.times[i]);
+  return "";
+}
+
+}  // namespace
+
+double value(const Signal& signal, Instant at) {
+  return std::visit([at](const auto& s) { return value_of(s, at); }, signal);
+}
+
+double next_event(const Signal& signal, double t) {
+  return std::visit([t](const auto& s) { return event_of(s, t); }, signal);
+}
+
+std::string flaw(const Signal& signal) {
+  return std::visit([](const auto& s) { return flaw_of(s); }, signal);
+}
+
+}  // namespace invar

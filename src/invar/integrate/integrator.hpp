@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/mech/system.hpp"
+
+namespace invar {
+
+/// A method that moves a State in time. Flows (this family) need rate, retract, pull and settle of a System, so they take
+/// any formulation. Attitudes are updated through the exponential map: with u the tangent at the start of a step,
+/// u' = dexp^-1_u v, every method keeps its order and every quaternion its norm.
+/// An integrator never sums time: it is told t and h, and says how much of h it used. Who counts steps knows the time.
+class Integrator {
+ public:
+  virtual ~Integrator() = default;
+
+  /// The word of scenario files ("rk4"), and the order of the error at a fixed time as h goes to zero.
+  virtual const char* name() const = 0;
+  virtual int order() const = 0;
+  /// Whether it chooses its own step below the one that it is offered.
+  virtual bool adaptive() const { return false; }
+
+  /// Sizes workspaces for x and forgets earlier steps (start of a run; after an event or an edit).
+  virtual void reset(const State& x) = 0;
+
+  /// One step from t of at most h > 0: on return x is settled at t + h_done. No heap. Fixed-step methods take h whole; an
+  /// adaptive one that reaches the end returns h_done == h exactly. When the verdict is not Ok, x is as it was and h_done 0.
+  virtual Verdict step(System& system, double t, double h, State& x, double& h_done) = 0;
+
+  /// The state at t + theta h_done inside the last step (0 <= theta <= 1), in the method's dense output: not settled, turns
+  /// counted from the start of the step. Holds until the next step or reset. No heap once `out` has its size.
+  virtual void interpolate(const System& system, double theta, State& out) const = 0;
+};
+
+}  // namespace invar

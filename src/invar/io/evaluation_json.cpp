@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "invar/io/state_json.hpp"
+
+namespace invar {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json list(const Vec3& u) { return {u.x(), u.y(), u.z()}; }
+Json list(const Quat& q) { return {q.w(), q.x(), q.y(), q.z()}; }
+Json list(const VecX& x, int first, int count) {
+  Json out = Json::array();
+  for (int i = 0; i < count; ++i) out.push_back(x[first + i]);
+  return out;
+}
+
+// JSON has no NaN, and the library would write null: look before writing.
+bool finite(const Json& json) {
+  if (json.is_number_float()) return std::isfinite(json.get<double>());
+  if (json.is_structured())
+    for (const Json& item : json)
+      if (!finite(item)) return false;
+  return true;
+}
+
+Json bodies_json(const Model& model, const Evaluation& e) {
+  Json out = Json::object();
+  for (std::size_t b = 0; b < model.bodies().size(); ++b) {
+    const BodyState& s = e.bodies[b];
+    const BodyAcceleration& a = e.accelerations[b];
+    out[model.bodies()[b].name] = {{"p", list(s.p_WC)}, {"q", list(s.q_WB)}, {"v", list(s.v_WC)},
+                                   {"w", list(s.w_WB)}, {"a", list(a.a_WC)}, {"alpha", list(a.alpha_WB)}};
+  }
+  return out;
+}
+
+Json joints_json(const Model& model, const Evaluation& e) {
+  Json out = Json::object();
+  for (std::size_t k = 0; k < model.joints().size(); ++k) {
+    const Joint& j = model.joints()[k];
+    out[j.name] = {{"q", list(e.q, j.q0, j.nq)},
+                   {"v", list(e.v, j.v0, j.nv)},
+                   {"vdot", list(e.vdot, j.v0, j.nv)},
+                   {"force", list(e.reactions[k].force)},
+                   {"moment", list(e.reactions[k].moment)},
+                   {"determined", static_cast<bool>(e.determined[k])}};
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> evaluation_json(const Model& model, const Evaluation& e, bool pretty) {
+  const Energy energy = invar::energy(model, e.bodies, e.q, e.v);
+  const Momentum momentum = invar::momentum(model, e.bodies);
+  VecX wound = VecX::Zero(model.nv());
+  for (const Joint& j : model.joints())
+    if (j.nq == j.nv) wound.segment(j.v0, j.nv) = e.q.segment(j.q0, j.nq);
+  const ConstraintError error = constraint_error(model, e.bodies, wound);
+
+  Json out;
+  out["bodies"] = bodies_json(model, e);
+  out["joints"] = joints_json(model, e);
+  out["energy"] = {{"kinetic", energy.kinetic}, {"potential", energy.potential}, {"elastic", energy.elastic}};
+  out["momentum"] = {{"linear", list(momentum.linear)}, {"angular", list(momentum.angular)}};
+  out["residual"] = {{"position", error.position}, {"velocity", error.velocity}};
+  if (!finite(out)) return fail(ErrorKind::Numerics, "the evaluation holds numbers that are not finite");
+  return out.dump(pretty ? 2 : -1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace invar

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/io/model_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "invar/io/toml_table.hpp"
+
+// One function per kind of table; each reads its keys in the order of docs/model-file.md.
+namespace invar {
+namespace {
+
+const std::vector<std::string> kAxes{"x", "y", "z"};
+const std::vector<std::string> kShapes{"box", "cylinder", "capsule", "sphere", "mesh"};
+const std::vector<std::string> kSpringLaws{"rotation_vector", "euler", "euler_printed"};
+
+/// A limit beyond this is none: files cannot say infinity.
+constexpr double kNoLimit = 1e300;
+
+const std::vector<std::string>& joint_kinds() {
+  static const std::vector<std::string> words = [] {
+    std::vector<std::string> all;
+    for (int k = 0; k < kJointKinds; ++k) all.emplace_back(name(static_cast<JointKind>(k)));
+    return all;
+  }();
+  return words;
+}
+
+/// Places of a joint and of its keys; those of inner tables under "key.inner".
+Where joint_places(const TomlTable& t) {
+  Where w = t.places();
+  for (const char* key : {"spring", "limits"}) {
+    if (t.type(key) != TomlTable::Type::Table) continue;
+    for (const auto& [inner, place] : t.table(key)->places().fields) w.fields.emplace(std::string(key) + "." + inner, place);
+  }
+  return w;
+}
+
+double not_negative(const TomlTable& t, const char* key) {
+  const double x = t.number(key);
+  if (x < 0) t.refuse(key, fmt::format("'{}' is {}; sizes cannot be negative", key, x));
+  return x;
+}
+
+ShapeSpec read_shape(const TomlTable& t) {
+  ShapeSpec s;
+  s.kind = static_cast<ShapeSpec::Kind>(t.choice("kind", kShapes));
+  switch (s.kind) {
+    case ShapeSpec::Kind::Box:
+      s.size = t.vec3("size");
+      if (s.size.minCoeff() < 0) t.refuse("size", "'size' has a negative edge");
+      break;
+    case ShapeSpec::Kind::Cylinder:
+    case ShapeSpec::Kind::Capsule:
+      s.axis = t.choice("axis", kAxes, s.axis);
+      s.radius = not_negative(t, "radius");
+      s.length = not_negative(t, "length");
+      break;
+    case ShapeSpec::Kind::Sphere: s.radius = not_negative(t, "radius"); break;
+    case ShapeSpec::Kind::Mesh: s.file = t.string("file"); break;
+  }
+  s.at = t.pose("at");
+  return s;
+}
+
+/// The uniform solid of this mass, in the body frame.
+Inertia solid(double mass, const ShapeSpec& s) {
+  Inertia i;
+  switch (s.kind) {
+    case ShapeSpec::Kind::Box: i = solid_box(mass, s.size); break;
+    case ShapeSpec::Kind::Cylinder: i = solid_cylinder(mass, s.radius, s.length, s.axis); break;
+    case ShapeSpec::Kind::Capsule: i = solid_capsule(mass, s.radius, s.length, s.axis); break;
+    case ShapeSpec::Kind::Sphere: i = solid_sphere(mass, s.radius); break;
+    case ShapeSpec::Kind::Mesh: break;
+  }
+  if (s.at.q.vec() != Vec3::Zero()) {
+    const Mat3 I = s.at.R() * i.I_C * s.at.R().transpose();
+    i.I_C = 0.5 * (I + I.transpose());
+  }
+  i.p_BC = s.at.p;
+  return i;
+}
+
+Mat3 read_inertia(const TomlTable& t) {
+  const double xx = t.number("xx"), yy = t.number("yy"), zz = t.number("zz");
+  const double xy = t.number("xy", 0), xz = t.number("xz", 0), yz = t.number("yz", 0);
+  Mat3 I;
+  I << xx, xy, xz, xy, yy, yz, xz, yz, zz;
+  return I;
+}
+
+BodySpec read_body(const TomlTable& t) {
+  BodySpec b;
+  b.where = t.places();
+  b.name = t.string("name");
+  b.inertia.mass = t.number("mass");
+  b.inertia.p_BC = t.vec3("com", Vec3::Zero());
+  if (const auto inertia = t.table("inertia")) b.inertia.I_C = read_inertia(*inertia);
+  if (const auto shape = t.table("shape")) {
+    ShapeSpec s = read_shape(*shape);
+    if (t.has("inertia"))
+      t.refuse("shape", "'shape' gives the inertia, but there is 'inertia' too; a shape for drawing only goes into 'shapes'");
+    if (s.kind == ShapeSpec::Kind::Mesh) t.refuse("shape", "a mesh gives no inertia; put it into 'shapes' and give 'inertia'");
+    if (t.has("com") && shape->has("at"))
+      t.refuse("com", "the place of the centre of mass follows from 'at' of the shape; leave out 'com' or 'at'");
+    if (!shape->has("at")) s.at.p = b.inertia.p_BC;
+    b.inertia = solid(b.inertia.mass, s);
+    b.shapes.push_back(s);
+  }
+  for (const TomlTable& shape : t.tables("shapes")) b.shapes.push_back(read_shape(shape));
+  return b;
+}
+
+/// Joint coordinates: numbers, or { p, q } for a free joint.
+std::vector<double> read_coordinates(const TomlTable& t, const std::string& joint) {
+  if (t.type(joint) != TomlTable::Type::Table) return t.numbers(joint);
+  const Pose X = t.pose(joint);
+  return {X.p.x(), X.p.y(), X.p.z(), X.q.w(), X.q.x(), X.q.y(), X.q.z()};
+}
+
+LimitSpec read_limits(const TomlTable& t) {
+  LimitSpec l;
+  l.lower = t.numbers("lower");
+  l.upper = t.numbers("upper");
+  for (double& x : l.lower) x = x <= -kNoLimit ? -std::numeric_limits<double>::infinity() : x;
+  for (double& x : l.upper) x = x >= kNoLimit ? std::numeric_limits<double>::infinity() : x;
+  l.stiffness = t.number("stiffness", l.stiffness);
+  l.damping = t.number("damping", l.damping);
+  return l;
+}
+
+JointSpec read_joint(const TomlTable& t) {
+  JointSpec j;
+  j.where = joint_places(t);
+  j.name = t.string("name");
+  j.kind = static_cast<JointKind>(t.choice("kind", joint_kinds()));
+  j.parent = t.string("parent", j.parent);
+  j.child = t.string("child");
+  j.at_parent = t.pose("at_parent");
+  j.at_child = t.pose("at_child");
+  j.axis = t.vec3("axis", j.axis);
+  j.axis2 = t.vec3("axis2", j.axis2);
+  j.pitch = t.number("pitch", j.pitch);
+  if (const auto spring = t.table("spring")) {
+    j.spring.law = static_cast<SpringLaw>(spring->choice("law", kSpringLaws, 0));
+    j.spring.stiffness = spring->numbers("stiffness");
+    j.spring.rest = spring->numbers("rest");
+  }
+  if (const auto limits = t.table("limits")) j.limits = read_limits(*limits);
+  j.damping = t.numbers("damping");
+  j.friction = t.numbers("friction");
+  j.friction_velocity = t.number("friction_velocity", j.friction_velocity);
+  j.armature = t.numbers("armature");
+  j.locked = t.boolean("locked", j.locked);
+  j.locked_at = read_coordinates(t, "locked_at");
+  j.cut = t.boolean("cut", j.cut);
+  return j;
+}
+
+CouplingSpec read_coupling(const TomlTable& t) {
+  CouplingSpec c;
+  c.where = t.places();
+  c.name = t.string("name");
+  c.joint = t.string("joint");
+  c.freedom = t.integer("freedom", 0);
+  c.of = t.string("of");
+  c.of_freedom = t.integer("of_freedom", 0);
+  c.coefficients = t.numbers("polynomial");
+  if (t.has("polynomial") && (t.has("ratio") || t.has("offset")))
+    t.refuse("polynomial", "'polynomial' = [c0, c1, ..] contains offset c0 and ratio c1; leave out 'ratio' and 'offset'");
+  if (!t.has("polynomial")) c.coefficients = {t.number("offset", 0), t.number("ratio")};
+  return c;
+}
+
+FrameSpec read_frame(const TomlTable& t) {
+  FrameSpec f;
+  f.where = t.places();
+  f.name = t.string("name");
+  f.body = t.string("body", f.body);
+  f.at = t.pose("at");
+  return f;
+}
+
+Result<ModelSpec> read_model(const TomlTable& file) {
+  ModelSpec m;
+  m.where = file.places();
+  const int format = file.integer("format", kModelFormat);
+  if (format < 1 || format > kModelFormat)
+    file.refuse("format", fmt::format("model format {} is not known; this program reads format 1 to {}", format, kModelFormat));
+  m.name = file.string("name", m.name);
+  m.gravity = file.vec3("gravity", m.gravity);
+  for (const TomlTable& t : file.tables("body")) m.bodies.push_back(read_body(t));
+  for (const TomlTable& t : file.tables("joint")) m.joints.push_back(read_joint(t));
+  for (const TomlTable& t : file.tables("coupling")) m.couplings.push_back(read_coupling(t));
+  for (const TomlTable& t : file.tables("frame")) m.frames.push_back(read_frame(t));
+  if (const auto initial = file.table("initial"))
+    for (const std::string& joint : initial->keys()) {
+      m.initial[joint] = read_coordinates(*initial, joint);
+      m.where.fields["initial." + joint] = initial->where(joint);
+    }
+  if (const auto done = file.finish(); !done) return tl::unexpected(done.error());
+  return m;
+}
+
+}  // namespace
+
+Result<ModelSpec> read_model_file(const std::string& path) {
+  const auto file = load_toml(path);
+  return file ? read_model(*file) : tl::unexpected(file.error());
+}
+
+Result<ModelSpec> parse_model(std::string_view text, const std::string& name) {
+  const auto file = parse_toml(text, name);
+  return file ? read_model(*file) : tl::unexpected(file.error());
+}
+
+}  // namespace invar

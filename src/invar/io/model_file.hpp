@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "invar/base/error.hpp"
+#include "invar/model/spec.hpp"
+
+namespace invar {
+
+/// Version of the model file format that this library writes; files of a later one are refused.
+inline constexpr int kModelFormat = 1;
+
+/// Model files (TOML, docs/model-file.md) to specs and back. Reading checks the form: types, sizes, unknown and missing keys,
+/// finite numbers. Whether the description makes a mechanism is Model::build's affair; the places of all fields go along.
+Result<ModelSpec> read_model_file(const std::string& path);
+
+/// The same for a text; `name` stands for the file in places.
+Result<ModelSpec> parse_model(std::string_view text, const std::string& name);
+
+/// The spec as the text of a model file. Law: parse_model(write_model(spec)) has the same numbers, bit for bit.
+std::string write_model(const ModelSpec& spec);
+
+}  // namespace invar

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "invar/base/error.hpp"
+
+namespace invar {
+
+/// The directory of one run and the names in it.
+struct Output {
+  std::string directory;
+
+  std::string log() const { return directory + "/run.log"; }
+  std::string hdf5() const { return directory + "/run.h5"; }
+  std::string result() const { return directory + "/result.json"; }
+};
+
+/// What was found where a run wants to write.
+enum class Found { Nothing, Empty, EarlierOutput, OtherFiles };
+
+/// Makes `directory` ready: creates it, or takes it when it is empty or holds the output of an earlier run, whose run.h5 and
+/// result.json are removed so that old and new never stand side by side. A directory with other files is refused unless
+/// `force`; those files are never touched.
+Result<Output> prepare_output(const std::string& directory, bool force, Found* found = nullptr);
+
+}  // namespace invar

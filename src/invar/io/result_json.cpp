@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/io/result_json.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "invar/io/build_info.hpp"
+
+namespace invar {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+Json law_json(const LawResult& law) {
+  Json out = {{"name", law.name},
+              {"bound", number(law.bound)},
+              {"value", number(law.value)},
+              {"held", law.held},
+              {"sense", law.sense == Law::Sense::Below ? "below" : "above"},
+              {"unit", law.unit}};
+  if (!law.subject.empty()) out["of"] = law.subject;
+  if (!law.reason.empty()) out["reason"] = law.reason;
+  return out;
+}
+
+Json versions_json() {
+  const BuildInfo info = build_info();
+  return {
+      {"invar", info.version}, {"compiler", info.compiler}, {"build", info.flags}, {"eigen", info.eigen}, {"hdf5", info.hdf5}};
+}
+
+}  // namespace
+
+const char* status_word(const Outcome& outcome) {
+  switch (outcome.end) {
+    case Outcome::End::Interrupted: return "interrupted";
+    case Outcome::End::Failed: return "failed";
+    case Outcome::End::Finished: break;
+  }
+  return outcome.laws_held() ? "ok" : "law_broken";
+}
+
+std::string result_json(const Scenario& scenario, const Outcome& outcome) {
+  Json out;
+  out["format"] = 1;
+  out["program"] = "invar";
+  out["status"] = status_word(outcome);
+  if (outcome.end == Outcome::End::Failed) out["failure"] = {{"kind", name(outcome.verdict.status)}, {"what", outcome.words}};
+  out["laws"] = Json::array();
+  for (const LawResult& law : outcome.laws) out["laws"].push_back(law_json(law));
+
+  Json metrics = Json::object(), units = Json::object(), reasons = Json::object();
+  double reached = scenario.start_time, steps = 0;
+  for (const Metric& m : outcome.metrics) {
+    metrics[m.name] = number(m.value);
+    units[m.name] = m.unit;
+    if (!m.reason.empty()) reasons[m.name] = m.reason;
+    if (m.name == "time") reached = m.value;
+    if (m.name == "steps") steps = m.value;
+  }
+  out["metrics"] = metrics;
+  out["units"] = units;
+  out["reasons"] = reasons;
+  out["notes"] = outcome.notes;
+  out["certificates"] = Json::array();
+  out["versions"] = versions_json();
+  out["seed"] = scenario.seed;
+  const double wall = outcome.wall;
+  out["timing"] = {{"wall", number(wall)},
+                   {"steps_per_second", wall > 0 ? number(steps / wall) : Json(nullptr)},
+                   {"times_real_time", wall > 0 ? number((reached - scenario.start_time) / wall) : Json(nullptr)}};
+  out["model"] = {{"name", scenario.model->name()}, {"path", scenario.model_path}};
+  out["scenario"] = {{"name", scenario.name},
+                     {"path", scenario.path},
+                     {"formulation", scenario.method.formulation},
+                     {"integrator", scenario.method.integrator},
+                     {"start", scenario.start_time},
+                     {"end", scenario.end_time}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<void> write_text(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".part";
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  if (file == nullptr) return fail(ErrorKind::File, fmt::format("cannot create the file: {}", std::strerror(errno)), path);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = std::fclose(file) == 0;
+  std::error_code trouble;
+  if (written && closed) {
+    std::filesystem::rename(temporary, path, trouble);
+    if (!trouble) return {};
+  }
+  const std::string why = trouble ? trouble.message() : std::strerror(errno);
+  std::filesystem::remove(temporary, trouble);
+  return fail(ErrorKind::File, fmt::format("cannot write the file: {}", why), path);
+}
+
+}  // namespace invar

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/run/run.hpp"
+
+namespace invar {
+
+/// result.json of a run (docs/recording.md): status, laws, metrics, certificates, versions, seed, timing, model, scenario. A
+/// number that is not finite becomes null and its reason stands in `reasons`.
+///   status  "ok" | "law_broken" | "interrupted" | "failed"
+std::string result_json(const Scenario& scenario, const Outcome& outcome);
+
+/// The word for `status`.
+const char* status_word(const Outcome& outcome);
+
+/// Writes a text so that `path` is either what it was or whole.
+Result<void> write_text(const std::string& path, const std::string& text);
+
+}  // namespace invar

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/io/scenario_file.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "invar/io/model_file.hpp"
+#include "invar/io/scenario_parts.hpp"
+
+namespace invar {
+
+namespace {
+
+Result<std::shared_ptr<const Model>> load_model(const std::string& path, std::vector<std::string>* warnings) {
+  auto spec = read_model_file(path);
+  if (!spec) return tl::unexpected(spec.error());
+  auto model = Model::build(*spec, warnings);
+  if (!model) return tl::unexpected(model.error());
+  return std::make_shared<const Model>(std::move(*model));
+}
+
+// The keys of the top level that need no model.
+void read_head(const TomlTable& root, Scenario& s) {
+  if (const int format = root.integer("format", kScenarioFormat); format != kScenarioFormat)
+    root.refuse("format", fmt::format("format {} is not known; this program reads format {}", format, kScenarioFormat));
+  s.name = root.string("name", "unnamed");
+  const int seed = root.integer("seed", 0);
+  if (seed < 0) root.refuse("seed", "a seed is not negative");
+  s.seed = static_cast<std::uint64_t>(seed);
+  if (const auto time = root.table("time")) {
+    s.start_time = time->number("start", 0.0);
+    s.end_time = time->number("end");
+    if (time->has("end") && !(s.end_time > s.start_time)) time->refuse("end", "the run must end after it begins");
+  } else if (!root.has("time")) {
+    root.refuse("", "missing table [time] with the key 'end'");
+  }
+}
+
+Result<Scenario> read(const TomlTable& root, const std::string& path, std::vector<std::string>* warnings) {
+  Scenario s;
+  s.path = path;
+  read_head(root, s);
+  s.method = read_method(root);
+  s.sampling = read_sampling(root, s.method);
+
+  // The other tables speak of the model by name: without a model there is nothing to check them against.
+  const std::string name = root.string("model");
+  if (name.empty()) {
+    for (const char* key : {"initial", "disturbance", "effort", "must"}) root.accept(key);
+    root.refuse("model", "missing key 'model', the path of a model file");
+    auto verdict = root.finish();
+    return tl::unexpected(verdict.error());
+  }
+  s.model_path = (std::filesystem::path(path).parent_path() / name).lexically_normal().string();
+  auto model = load_model(s.model_path, warnings);
+  if (!model) {
+    Error error = model.error();
+    if (error.kind == ErrorKind::File) error.what += fmt::format(" (the model of {})", root.where("model"));
+    return tl::unexpected(error);
+  }
+  s.model = std::move(*model);
+  s.start = read_start(root, *s.model);
+  s.environments = read_environments(root, *s.model);
+  s.laws = read_laws(root, *s.model);
+  if (auto verdict = root.finish(); !verdict) return tl::unexpected(verdict.error());
+  return s;
+}
+
+}  // namespace
+
+Result<Scenario> parse_scenario(const std::string& text, const std::string& path, std::vector<std::string>* warnings) {
+  auto root = parse_toml(text, path);
+  if (!root) return tl::unexpected(root.error());
+  return read(*root, path, warnings);
+}
+
+Result<Scenario> read_scenario_file(const std::string& path, std::vector<std::string>* warnings) {
+  auto root = load_toml(path);
+  if (!root) return tl::unexpected(root.error());
+  return read(*root, path, warnings);
+}
+
+}  // namespace invar

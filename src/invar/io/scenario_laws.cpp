@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "invar/io/scenario_parts.hpp"
+
+namespace invar {
+
+namespace {
+
+template <class Items>
+int find_named(const TomlTable& table, const char* key, const Items& items, const char* noun) {
+  const std::string name = table.string(key);
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].name == name) return static_cast<int>(i);
+    known.push_back(items[i].name);
+  }
+  if (!name.empty()) table.refuse(key, with_guess(fmt::format("there is no {} '{}'", noun, name), name, known));
+  return -1;
+}
+
+// `below` and `above` each make a law of their own.
+void add_bounds(const TomlTable& table, Law law, std::vector<Law>& out) {
+  if (!table.has("below") && !table.has("above")) table.refuse("", fmt::format("'{}' needs a bound: below or above", law.name));
+  if (table.has("below")) law.sense = Law::Sense::Below, law.bound = table.number("below"), out.push_back(law);
+  if (table.has("above")) law.sense = Law::Sense::Above, law.bound = table.number("above"), out.push_back(law);
+}
+
+void read_window(const TomlTable& table, const Model& model, Law& law) {
+  if (table.has("joint")) law.joint = find_named(table, "joint", model.joints(), "joint");
+  law.from = table.number("from", law.from);
+  law.to = table.number("to", law.to);
+  if (law.from > law.to) table.refuse("to", "the window ends before it begins");
+}
+
+// { body = "b", p = [..], within = 1e-6 } or { joint = "j", q = [..], v = [..], within = 1e-6 }: a law per field.
+void read_final(const TomlTable& table, const Model& model, Law law, std::vector<Law>& out) {
+  law.bound = table.number("within");
+  const bool body = table.has("body");
+  if (body == table.has("joint")) return table.refuse("", "'final' speaks of a 'body' or of a 'joint': name one of them");
+  if (body)
+    law.body = find_named(table, "body", model.bodies(), "body");
+  else
+    law.joint = find_named(table, "joint", model.joints(), "joint");
+  if (law.body < 0 && law.joint < 0) {
+    for (const char* field : {"p", "q", "v", "w"}) table.accept(field);
+    return;
+  }
+  const std::size_t before = out.size();
+  for (const char* field : {"p", "q", "v", "w"}) {
+    const bool of_joint = field[0] == 'q' || field[0] == 'v';
+    if ((!body && !of_joint) || !table.has(field)) continue;
+    std::size_t size = field[0] == 'q' ? 4 : 3;
+    if (!body) {
+      const Joint& j = model.joints()[static_cast<std::size_t>(law.joint)];
+      size = static_cast<std::size_t>(field[0] == 'q' ? j.nq : j.nv);
+    }
+    law.field = field;
+    law.target = table.numbers(field, size);
+    if (law.target.size() == size) out.push_back(law);
+  }
+  if (out.size() == before) table.refuse("", "'final' needs the values to be reached: p, q, v, w of a body or q, v of a joint");
+}
+
+void read_law(const TomlTable& table, const LawKind& kind, const Model& model, std::vector<Law>& out) {
+  Law law;
+  law.name = kind.name;
+  if (law.name == "final") return read_final(table, model, law, out);
+  std::vector<std::string> words;
+  for (const Scale s : kind.scales) words.emplace_back(name(s));
+  law.scale = kind.scales[static_cast<std::size_t>(table.choice("relative_to", words, 0))];
+  if (kind.metric == nullptr) read_window(table, model, law);
+  add_bounds(table, law, out);
+}
+
+}  // namespace
+
+std::vector<Law> read_laws(const TomlTable& root, const Model& model) {
+  std::vector<Law> out;
+  const auto must = root.table("must");
+  if (!must) return out;
+  for (const LawKind& kind : law_kinds()) {
+    if (must->type(kind.name) == TomlTable::Type::Array) {
+      for (const TomlTable& t : must->tables(kind.name)) read_law(t, kind, model, out);
+    } else if (const auto t = must->table(kind.name)) {
+      read_law(*t, kind, model, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace invar

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "invar/io/scenario_parts.hpp"
+
+namespace invar {
+
+namespace {
+
+bool adaptive(const std::string& integrator) {
+  const auto made = make_integrator(integrator);
+  return made && (*made)->adaptive();
+}
+
+void positive(const TomlTable& table, const char* key, double& value) {
+  if (!table.has(key)) return;
+  value = table.number(key);
+  if (!(value > 0)) table.refuse(key, fmt::format("'{}' must be positive", key));
+}
+
+constexpr const char* kAdaptiveKeys[] = {"tolerance",           "relative_tolerance", "position_tolerance", "velocity_tolerance",
+                                         "auxiliary_tolerance", "first_step",         "min_step",           "max_step"};
+
+void read_adaptive(const TomlTable& table, Dopri5Options& o) {
+  if (table.has("step")) table.refuse("step", "an adaptive method chooses its own steps; limit them with max_step");
+  double all = 0;
+  positive(table, "tolerance", all);
+  if (all > 0) o.relative_tolerance = o.position_tolerance = o.velocity_tolerance = o.auxiliary_tolerance = all;
+  positive(table, "relative_tolerance", o.relative_tolerance);
+  positive(table, "position_tolerance", o.position_tolerance);
+  positive(table, "velocity_tolerance", o.velocity_tolerance);
+  positive(table, "auxiliary_tolerance", o.auxiliary_tolerance);
+  positive(table, "first_step", o.h_first);
+  positive(table, "min_step", o.h_min);
+  positive(table, "max_step", o.h_max);
+}
+
+void read_fixed(const TomlTable& table, Method& method) {
+  for (const char* key : kAdaptiveKeys)
+    if (table.has(key))
+      table.refuse(key, fmt::format("'{}' takes steps of a fixed length and has no '{}'", method.integrator, key));
+  method.step = table.number("step");
+  if (table.has("step") && !(method.step > 0)) table.refuse("step", "'step' must be a positive number of seconds");
+}
+
+}  // namespace
+
+Method read_method(const TomlTable& root) {
+  Method m;
+  const auto& formulations = formulation_names();
+  m.formulation = formulations[static_cast<std::size_t>(root.choice("formulation", formulations, 0))];
+  const auto table = root.table("integrator");
+  if (!table) {
+    if (!root.has("integrator")) root.refuse("", "missing table [integrator] with the keys 'method' and 'step'");
+    return m;
+  }
+  const auto& integrators = integrator_names();
+  m.integrator = integrators[static_cast<std::size_t>(table->choice("method", integrators))];
+  if (adaptive(m.integrator))
+    read_adaptive(*table, m.options.dopri5);
+  else
+    read_fixed(*table, m);
+
+  // Baumgarte's terms push back what projection removes: whoever asks for them gets them alone, unless he asks for both.
+  if (table->has("baumgarte")) {
+    const auto pair = table->numbers("baumgarte", 2);
+    if (pair.size() == 2) m.baumgarte_alpha = pair[0], m.baumgarte_beta = pair[1];
+    if (m.baumgarte_alpha < 0 || m.baumgarte_beta < 0)
+      table->refuse("baumgarte", "baumgarte takes two numbers that are not negative");
+    m.project = false;
+  }
+  m.project = table->boolean("project", m.project);
+
+  // The pair as a whole, with the reason.
+  const bool complete = adaptive(m.integrator) || m.step > 0;
+  if (const std::string why = flaw(m); complete && !why.empty()) table->refuse("method", why);
+  return m;
+}
+
+Sampling read_sampling(const TomlTable& root, const Method& method) {
+  Sampling s;
+  const auto table = root.table("record");
+  if (!table) return s;
+  if (adaptive(method.integrator)) {
+    s.interval = table->number("every", 0.0);
+    if (table->has("every") && !(s.interval > 0)) table->refuse("every", "'every' must be a positive number of seconds here");
+  } else {
+    s.steps = table->integer("every", 1);
+    if (s.steps < 1) table->refuse("every", "'every' must be a whole number of steps, at least 1"), s.steps = 1;
+  }
+  if (!table->has("what")) return s;
+  s.what = RecordChoice{false, false, false, false, false, false, false, false};
+  for (const std::string& word : table->strings("what")) {
+    if (bool* member = group(s.what, word))
+      *member = true;
+    else
+      table->refuse("what", with_guess(fmt::format("there is no group '{}' to record", word), word,
+                                       {std::begin(kRecordGroups), std::end(kRecordGroups)}));
+  }
+  return s;
+}
+
+}  // namespace invar

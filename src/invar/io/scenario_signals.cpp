@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "invar/control/disturbance.hpp"
+#include "invar/io/scenario_parts.hpp"
+
+namespace invar {
+
+namespace {
+
+// c times a signal is a signal of the same kind.
+Signal scaled(Constant s, double c) { return s.value *= c, s; }
+Signal scaled(Jump s, double c) { return s.before *= c, s.after *= c, s; }
+Signal scaled(Pulse s, double c) { return s.value *= c, s; }
+Signal scaled(Sinusoid s, double c) { return s.amplitude *= c, s.offset *= c, s; }
+Signal scaled(Ramp s, double c) { return s.from *= c, s.to *= c, s; }
+Signal scaled(Polynomial s, double c) {
+  for (double& x : s.coefficients) x *= c;
+  return s;
+}
+Signal scaled(Table s, double c) {
+  for (double& x : s.values) x *= c;
+  return s;
+}
+
+const std::vector<std::string> kKinds = {"constant", "step", "pulse", "sine", "ramp", "polynomial", "table"};
+
+Signal read_kind(const TomlTable& t, int kind) {
+  switch (kind) {
+    case 0: return Constant{t.number("value", 1.0)};
+    case 1: return Jump{t.number("at"), t.number("before", 0.0), t.number("after", 1.0)};
+    case 2: return Pulse{t.number("from"), t.number("to"), t.number("value", 1.0)};
+    case 3: return Sinusoid{t.number("amplitude", 1.0), t.number("frequency"), t.number("phase", 0.0), t.number("offset", 0.0)};
+    case 4: return Ramp{t.number("from"), t.number("to"), t.number("before", 0.0), t.number("after", 1.0)};
+    case 5: return Polynomial{t.numbers("coefficients"), t.number("origin", 0.0)};
+    default: return Table{t.numbers("times"), t.numbers("values")};
+  }
+}
+
+// An error of the control room belongs to the table that was read, at the key it names if it names one.
+void refuse_at(const TomlTable& table, const Error& error) {
+  for (const char* key : {"body", "frame", "joint", "freedom", "signal"})
+    if (error.what.find(key) != std::string::npos && table.has(key)) return table.refuse(key, error.what);
+  table.refuse("", error.what);
+}
+
+std::shared_ptr<const Environment> read_disturbance(const TomlTable& table, const Model& model) {
+  DisturbanceSpec spec;
+  spec.body = table.string("body", "");
+  spec.frame = table.string("frame", "");
+  spec.axes = table.choice("axes", {"world", "body"}, 0) == 0 ? Axes::World : Axes::Local;
+  spec.force = table.vec3("force", Vec3::Zero());
+  spec.moment = table.vec3("moment", Vec3::Zero());
+  spec.signal = read_signal(table, "signal");
+  if (spec.body.empty() == spec.frame.empty()) {
+    table.refuse("", "a disturbance acts at a 'body' (its centre of mass) or at a 'frame': name one of them");
+    return nullptr;
+  }
+  if (spec.force.isZero(0) && spec.moment.isZero(0)) table.refuse("", "a disturbance needs a 'force' or a 'moment'");
+  auto built = Disturbance::build(model, spec);
+  if (!built) {
+    refuse_at(table, built.error());
+    return nullptr;
+  }
+  return std::make_shared<const Disturbance>(std::move(*built));
+}
+
+std::shared_ptr<const Environment> read_effort(const TomlTable& table, const Model& model) {
+  EffortSpec spec;
+  spec.joint = table.string("joint");
+  spec.freedom = table.integer("freedom", 0);
+  const double value = table.number("value", 1.0);
+  if (!table.has("value") && !table.has("signal"))
+    table.refuse("", "an effort needs a 'value', a 'signal' or both (they multiply)");
+  spec.signal = std::visit([&](const auto& s) { return scaled(s, value); }, read_signal(table, "signal"));
+  if (spec.joint.empty()) return nullptr;
+  auto built = EffortSignal::build(model, spec);
+  if (!built) {
+    refuse_at(table, built.error());
+    return nullptr;
+  }
+  return std::make_shared<const EffortSignal>(std::move(*built));
+}
+
+}  // namespace
+
+Signal read_signal(const TomlTable& table, const char* key) {
+  const auto signal = table.table(key);
+  if (!signal) return Constant{1};
+  const Signal out = read_kind(*signal, signal->choice("kind", kKinds));
+  if (const std::string why = flaw(out); !why.empty()) signal->refuse("", why);
+  return out;
+}
+
+std::vector<std::shared_ptr<const Environment>> read_environments(const TomlTable& root, const Model& model) {
+  std::vector<std::shared_ptr<const Environment>> out;
+  for (const TomlTable& t : root.tables("disturbance"))
+    if (auto e = read_disturbance(t, model)) out.push_back(std::move(e));
+  for (const TomlTable& t : root.tables("effort"))
+    if (auto e = read_effort(t, model)) out.push_back(std::move(e));
+  return out;
+}
+
+}  // namespace invar

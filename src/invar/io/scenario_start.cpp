@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "invar/io/scenario_parts.hpp"
+
+namespace invar {
+
+std::string with_guess(std::string sentence, std::string_view word, const std::vector<std::string>& known) {
+  const std::string guess = nearest(word, known);
+  return guess.empty() ? sentence : fmt::format("{}; did you mean '{}'?", sentence, guess);
+}
+
+namespace {
+
+template <class Items>
+std::vector<std::string> names_of(const Items& items) {
+  std::vector<std::string> out;
+  for (const auto& item : items) out.push_back(item.name);
+  return out;
+}
+
+void read_joint(const TomlTable& table, const Joint& joint, Start& start) {
+  if (table.has("q")) {
+    const auto q = table.numbers("q", static_cast<std::size_t>(joint.nq));
+    for (std::size_t i = 0; i < q.size() && q.size() == static_cast<std::size_t>(joint.nq); ++i)
+      start.joints.q[joint.q0 + static_cast<int>(i)] = q[i];
+    // The last four coordinates of ball and free joints are a quaternion.
+    if (joint.nq > joint.nv && q.size() == static_cast<std::size_t>(joint.nq)) {
+      auto quaternion = start.joints.q.segment(joint.q0 + joint.nq - 4, 4);
+      if (std::abs(quaternion.norm() - 1) > 1e-6)
+        table.refuse("q", fmt::format("the quaternion of joint '{}' has norm {:g}, not 1", joint.name, quaternion.norm()));
+      else
+        quaternion /= quaternion.norm();
+    }
+  }
+  if (table.has("v")) {
+    const auto v = table.numbers("v", static_cast<std::size_t>(joint.nv));
+    for (std::size_t i = 0; i < v.size() && v.size() == static_cast<std::size_t>(joint.nv); ++i)
+      start.joints.v[joint.v0 + static_cast<int>(i)] = v[i];
+  }
+}
+
+void read_joints(const TomlTable& table, const Model& model, Start& start) {
+  for (const std::string& name : table.keys()) {
+    const auto j = model.find_joint(name);
+    if (!j) {
+      table.accept(name);
+      table.refuse(name, with_guess(fmt::format("there is no joint '{}'", name), name, names_of(model.joints())));
+      continue;
+    }
+    start.joints.known[static_cast<std::size_t>(*j)] = true;
+    if (const auto entry = table.table(name)) read_joint(*entry, model.joints()[static_cast<std::size_t>(*j)], start);
+  }
+}
+
+void read_bodies(const TomlTable& table, const Model& model, Start& start) {
+  start.by_bodies = true;
+  start.bodies.assign(model.bodies().size(), BodyState{});
+  std::vector<std::string> missing;
+  for (std::size_t b = 0; b < model.bodies().size(); ++b) {
+    const std::string& name = model.bodies()[b].name;
+    if (!table.has(name)) {
+      missing.push_back("'" + name + "'");
+      continue;
+    }
+    const auto entry = table.table(name);
+    if (!entry) continue;
+    BodyState& state = start.bodies[b];
+    state.p_WC = entry->vec3("p");
+    state.q_WB = entry->quaternion("q");
+    state.v_WC = entry->vec3("v", Vec3::Zero());
+    state.w_WB = entry->vec3("w", Vec3::Zero());
+  }
+  if (!missing.empty())
+    table.refuse("", fmt::format("a start by bodies needs all of them; missing: {}", fmt::join(missing, ", ")));
+}
+
+}  // namespace
+
+Start read_start(const TomlTable& root, const Model& model) {
+  Start start(model);
+  const auto table = root.table("initial");
+  if (!table) return start;
+  start.project = table->choice("consistent", {"project", "refuse"}, 0) == 0;
+  start.tolerance = table->number("tolerance", start.tolerance);
+  if (!(start.tolerance > 0)) table->refuse("tolerance", "'tolerance' must be positive");
+  const auto joints = table->table("joints"), bodies = table->table("bodies");
+  if (joints && bodies) {
+    table->accept("joints"), table->accept("bodies");
+    table->refuse("bodies", "say the start by joints or by bodies, not by both");
+    return start;
+  }
+  if (joints) read_joints(*joints, model, start);
+  if (bodies) read_bodies(*bodies, model, start);
+  return start;
+}
+
+}  // namespace invar

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/io/toml_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "invar/io/toml_tree.hpp"
+#include "invar/model/model.hpp"
+
+namespace invar {
+
+struct TomlDocument {
+  std::string name;
+  TomlNode root;
+  std::optional<Error> wrong, missing;
+};
+
+namespace {
+
+const char* word(TomlTable::Type type) {
+  switch (type) {
+    case TomlTable::Type::None: return "nothing";
+    case TomlTable::Type::Boolean: return "a boolean";
+    case TomlTable::Type::Integer: return "an integer";
+    case TomlTable::Type::Number: return "a number";
+    case TomlTable::Type::String: return "a string";
+    case TomlTable::Type::Date: return "a date or time";
+    case TomlTable::Type::Array: return "an array";
+    case TomlTable::Type::Table: return "a table";
+  }
+  return "something";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& w : words) all += (all.empty() ? "'" : ", '") + w + "'";
+  return all;
+}
+
+/// The end of a sentence that refuses a word: the nearest of the words that would do, or all of them.
+std::string hint(std::string_view found, const std::vector<std::string>& words, const char* introduction) {
+  const std::string near = nearest(found, words);
+  if (!near.empty()) return fmt::format("; did you mean '{}'?", near);
+  return words.empty() ? std::string() : fmt::format("; {} {}", introduction, joined(words));
+}
+
+}  // namespace
+
+std::string TomlTable::place(const TomlNode& node) const { return toml_place(document_->name, node.line, node.column); }
+
+std::string TomlTable::where() const { return place(*node_); }
+
+std::string TomlTable::where(std::string_view key) const {
+  const TomlNode* item = entry(key);
+  return item ? place(*item) : where();
+}
+
+Where TomlTable::places() const {
+  Where w{where(), {}};
+  for (const TomlNode& item : node_->items) w.fields.emplace(item.key, place(item));
+  return w;
+}
+
+std::vector<std::string> TomlTable::keys() const {
+  std::vector<const TomlNode*> items;
+  for (const TomlNode& item : node_->items) items.push_back(&item);
+  std::sort(items.begin(), items.end(), [](const TomlNode* x, const TomlNode* y) { return x->before(*y); });
+  std::vector<std::string> all;
+  for (const TomlNode* item : items) all.push_back(item->key);
+  return all;
+}
+
+TomlNode* TomlTable::entry(std::string_view key) const {
+  const auto before = [](const TomlNode& item, std::string_view k) { return item.key < k; };
+  const auto it = std::lower_bound(node_->items.begin(), node_->items.end(), key, before);
+  return it != node_->items.end() && it->key == key ? &*it : nullptr;
+}
+
+TomlNode* TomlTable::find(std::string_view key, bool required) const {
+  node_->known.emplace(key);
+  if (TomlNode* item = entry(key)) {
+    item->asked = true;
+    return item;
+  }
+  if (required && !document_->missing) {
+    const std::string table = node_->key.empty() ? "" : fmt::format(" in '{}'", node_->key);
+    document_->missing = Error{ErrorKind::Syntax, fmt::format("key '{}' is missing{}", key, table), where()};
+  }
+  return nullptr;
+}
+
+void TomlTable::wrong(const TomlNode& node, std::string sentence) const {
+  if (!document_->wrong) document_->wrong = Error{ErrorKind::Syntax, std::move(sentence), place(node)};
+}
+
+void TomlTable::refuse(std::string_view key, std::string sentence) const {
+  if (!document_->wrong) document_->wrong = Error{ErrorKind::Syntax, std::move(sentence), key.empty() ? where() : where(key)};
+}
+
+void TomlTable::accept(std::string_view key) const { find(key, false); }
+
+TomlTable::Type TomlTable::type(std::string_view key) const {
+  const TomlNode* node = find(key, false);
+  return node ? node->type : Type::None;
+}
+
+std::optional<double> TomlTable::finite(const TomlNode& node) const {
+  const std::string name = node.key.empty() ? "" : fmt::format("'{}': ", node.key);
+  if (node.type != Type::Number && node.type != Type::Integer) {
+    wrong(node, fmt::format("{}expected a number, found {}", name, word(node.type)));
+    return std::nullopt;
+  }
+  if (!std::isfinite(node.number)) {
+    wrong(node, fmt::format("{}expected a finite number, found {}", name, std::isnan(node.number) ? "nan" : "inf"));
+    return std::nullopt;
+  }
+  return node.number;
+}
+
+double TomlTable::number(std::string_view key) const {
+  const TomlNode* node = find(key, true);
+  return node ? finite(*node).value_or(0.0) : 0.0;
+}
+
+double TomlTable::number(std::string_view key, double fallback) const {
+  const TomlNode* node = find(key, false);
+  return node ? finite(*node).value_or(fallback) : fallback;
+}
+
+int TomlTable::integer(std::string_view key) const {
+  find(key, true);
+  return integer(key, 0);
+}
+
+int TomlTable::integer(std::string_view key, int fallback) const {
+  const TomlNode* node = find(key, false);
+  if (!node) return fallback;
+  if (node->type != Type::Integer) {
+    wrong(*node, fmt::format("'{}': expected an integer, found {}", key, word(node->type)));
+    return fallback;
+  }
+  if (node->integer < std::numeric_limits<int>::min() || node->integer > std::numeric_limits<int>::max()) {
+    wrong(*node, fmt::format("'{}': {} is out of range", key, node->integer));
+    return fallback;
+  }
+  return static_cast<int>(node->integer);
+}
+
+bool TomlTable::boolean(std::string_view key, bool fallback) const {
+  const TomlNode* node = find(key, false);
+  if (node && node->type != Type::Boolean)
+    wrong(*node, fmt::format("'{}': expected true or false, found {}", key, word(node->type)));
+  return node && node->type == Type::Boolean ? node->integer != 0 : fallback;
+}
+
+std::string TomlTable::string(std::string_view key) const {
+  find(key, true);
+  return string(key, "");
+}
+
+std::string TomlTable::string(std::string_view key, std::string_view fallback) const {
+  const TomlNode* node = find(key, false);
+  if (node && node->type != Type::String) wrong(*node, fmt::format("'{}': expected a string, found {}", key, word(node->type)));
+  return node && node->type == Type::String ? node->text : std::string(fallback);
+}
+
+int TomlTable::choice(std::string_view key, const std::vector<std::string>& words) const {
+  find(key, true);
+  return choice(key, words, 0);
+}
+
+int TomlTable::choice(std::string_view key, const std::vector<std::string>& words, int fallback) const {
+  const TomlNode* node = find(key, false);
+  if (!node) return fallback;
+  const std::string found = string(key, "");
+  const auto it = std::find(words.begin(), words.end(), found);
+  if (it != words.end()) return static_cast<int>(it - words.begin());
+  wrong(*node, fmt::format("'{}' cannot be '{}'{}", key, found, hint(found, words, "known are")));
+  return fallback;
+}
+
+std::vector<double> TomlTable::list(const TomlNode& node) const {
+  std::vector<double> all;
+  if (node.type != Type::Array) {
+    if (node.type == Type::Number || node.type == Type::Integer) {
+      if (const auto x = finite(node)) all.push_back(*x);
+    } else {
+      wrong(node, fmt::format("'{}': expected a list of numbers, found {}", node.key, word(node.type)));
+    }
+    return all;
+  }
+  if (node.items.empty()) wrong(node, fmt::format("'{}': expected numbers, found an empty list", node.key));
+  all.reserve(node.items.size());
+  for (const TomlNode& item : node.items) all.push_back(finite(item).value_or(0.0));
+  return all;
+}
+
+std::vector<double> TomlTable::numbers(std::string_view key) const {
+  const TomlNode* node = find(key, false);
+  return node ? list(*node) : std::vector<double>{};
+}
+
+std::vector<double> TomlTable::numbers(std::string_view key, std::size_t size) const {
+  const TomlNode* node = find(key, false);
+  if (!node) return {};
+  std::vector<double> all = list(*node);
+  if (all.size() != size) wrong(*node, fmt::format("'{}': expected {} numbers, found {}", key, size, all.size()));
+  all.resize(size, 0.0);
+  return all;
+}
+
+Vec3 TomlTable::vec3(std::string_view key) const {
+  find(key, true);
+  return vec3(key, Vec3::Zero());
+}
+
+Vec3 TomlTable::vec3(std::string_view key, const Vec3& fallback) const {
+  const std::vector<double> x = numbers(key, 3);
+  return x.empty() ? fallback : Vec3(x[0], x[1], x[2]);
+}
+
+Quat TomlTable::quaternion(std::string_view key, const Quat& fallback) const {
+  const std::vector<double> x = numbers(key, 4);
+  if (x.empty()) return fallback;
+  const Quat q(x[0], x[1], x[2], x[3]);
+  const double excess = q.squaredNorm() - 1;
+  if (!(std::abs(excess) <= 2e-6)) {
+    refuse(key, fmt::format("'{}' is not a unit quaternion (scalar first): its length is {:.9g}", key, std::sqrt(1 + excess)));
+    return fallback;
+  }
+  // A quaternion that is unit to round-off is kept as written, so that files can be rewritten without changing a bit.
+  return std::abs(excess) <= 8 * std::numeric_limits<double>::epsilon() ? q : normalized(q);
+}
+
+Pose TomlTable::pose(std::string_view key) const {
+  Pose pose;
+  const auto at = table(key);
+  if (!at) return pose;
+  pose.p = at->vec3("p", Vec3::Zero());
+  const bool turned_by_angles = at->has("rpy");
+  if (turned_by_angles && at->has("q")) at->refuse("rpy", fmt::format("'{}' has both 'rpy' and 'q'; give one of them", key));
+  pose.q = turned_by_angles ? from_zyx(at->vec3("rpy", Vec3::Zero())) : at->quaternion("q");
+  return pose;
+}
+
+std::vector<std::string> TomlTable::strings(std::string_view key) const {
+  std::vector<std::string> all;
+  const TomlNode* node = find(key, false);
+  if (!node) return all;
+  if (node->type == Type::String) return {node->text};
+  if (node->type != Type::Array) wrong(*node, fmt::format("'{}': expected a list of strings, found {}", key, word(node->type)));
+  for (const TomlNode& item : node->items) {
+    if (item.type != Type::String) wrong(item, fmt::format("expected a string, found {}", word(item.type)));
+    all.push_back(item.text);
+  }
+  return all;
+}
+
+std::optional<TomlTable> TomlTable::table(std::string_view key) const {
+  TomlNode* node = find(key, false);
+  if (!node) return std::nullopt;
+  if (node->type != Type::Table) {
+    wrong(*node, fmt::format("'{}': expected a table, found {}", key, word(node->type)));
+    return std::nullopt;
+  }
+  node->opened = true;
+  return TomlTable(document_, node);
+}
+
+std::vector<TomlTable> TomlTable::tables(std::string_view key) const {
+  std::vector<TomlTable> all;
+  TomlNode* node = find(key, false);
+  if (!node) return all;
+  if (node->type == Type::Table) {
+    wrong(*node, fmt::format("'{}' is a list of tables; write [[{}]] with two brackets", key, key));
+  } else if (node->type != Type::Array) {
+    wrong(*node, fmt::format("'{}': expected a list of tables, found {}", key, word(node->type)));
+  } else {
+    for (TomlNode& item : node->items) {
+      if (item.type != Type::Table) {
+        wrong(item, fmt::format("'{}': expected a list of tables, found {} in it", key, word(item.type)));
+        continue;
+      }
+      item.opened = true;
+      item.key = key;
+      all.push_back(TomlTable(document_, &item));
+    }
+  }
+  return all;
+}
+
+Result<void> TomlTable::finish() const {
+  if (document_->wrong) return tl::unexpected(*document_->wrong);
+  if (const auto [entry, table] = first_unasked(document_->root); entry) {
+    std::vector<std::string> free;
+    for (const std::string& k : table->known)
+      if (std::none_of(table->items.begin(), table->items.end(), [&](const TomlNode& i) { return i.key == k; }))
+        free.push_back(k);
+    const std::string in = table->key.empty() ? "" : fmt::format(" in '{}'", table->key);
+    return fail(ErrorKind::Syntax, fmt::format("unknown key '{}'{}{}", entry->key, in, hint(entry->key, free, "possible are")),
+                toml_place(document_->name, entry->key_line, entry->key_column));
+  }
+  if (document_->missing) return tl::unexpected(*document_->missing);
+  return {};
+}
+
+Result<TomlTable> parse_toml(std::string_view text, const std::string& name) {
+  auto root = parse_tree(text, name);
+  if (!root) return tl::unexpected(root.error());
+  const auto document = std::make_shared<TomlDocument>(TomlDocument{name, std::move(*root), {}, {}});
+  return TomlTable(document, &document->root);
+}
+
+Result<TomlTable> load_toml(const std::string& path, std::size_t max_bytes) {
+  std::error_code code;
+  const auto status = std::filesystem::status(path, code);
+  if (status.type() == std::filesystem::file_type::not_found) return fail(ErrorKind::File, "no such file", path);
+  if (std::filesystem::is_directory(status)) return fail(ErrorKind::File, "is a directory, not a file", path);
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return fail(ErrorKind::File, "cannot be opened for reading", path);
+  // One byte more than allowed is enough to know; the size that the system reports means nothing for pipes and devices.
+  std::string text;
+  std::vector<char> block(1u << 16);
+  while (in && text.size() <= max_bytes) {
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad()) return fail(ErrorKind::File, "reading failed", path);
+  if (text.size() > max_bytes)
+    return fail(ErrorKind::File, fmt::format("is larger than {} bytes, the limit for files of this kind", max_bytes), path);
+  return parse_toml(text, path);
+}
+
+}  // namespace invar

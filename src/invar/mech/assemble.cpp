@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/mech/assemble.hpp"
+
+#include <fmt/format.h>
+
+#include "invar/mech/projection.hpp"
+#include "invar/mech/unreduced.hpp"
+
+namespace invar {
+
+JointState JointState::initial(const Model& model) {
+  return {model.initial_q(), VecX::Zero(model.nv()), model.initial_named()};
+}
+
+namespace {
+
+// Pose and twist of a body frame: what is carried from body to body.
+struct Moving {
+  Pose X;     // in World
+  Twist V;    // of the frame's origin, World components
+};
+
+// Motion of the frame E fixed at X_BE in a body that moves like `body`.
+Moving carried(const Moving& body, const Pose& X_BE) {
+  const Pose X = body.X * X_BE;
+  return {X, {body.V.angular, body.V.linear + body.V.angular.cross(X.p - body.X.p)}};
+}
+
+// X_FM and V_FM of joint j at the given coordinates.
+void across(const Model& model, int j, const JointState& joints, Pose& X_FM, Twist& V_FM) {
+  const Joint& joint = model.joints()[j];
+  with_kind(joint.kind, [&](auto kind) {
+    using K = decltype(kind);
+    Columns S;
+    X_FM = K::pose(joints.q.data() + joint.q0, joint.pitch);
+    K::motion(joints.q.data() + joint.q0, joint.pitch, S);
+    Vec6 t = Vec6::Zero();
+    for (int k = 0; k < K::nv; ++k) t += S.col(k) * joints.v[joint.v0 + k];
+    V_FM = {t.head<3>(), t.tail<3>()};
+  });
+}
+
+// The child's motion from the parent's, or the other way round.
+Moving outward(const Model& model, int j, const JointState& joints, const Moving& parent) {
+  const Joint& joint = model.joints()[j];
+  Pose X_FM;
+  Twist V_FM;
+  across(model, j, joints, X_FM, V_FM);
+  const Moving F = carried(parent, joint.X_PF);
+  Moving M = carried(F, X_FM);
+  M.V.angular += F.X.q * V_FM.angular;
+  M.V.linear += F.X.q * V_FM.linear;
+  return carried(M, joint.X_CM.inverse());
+}
+
+Moving inward(const Model& model, int j, const JointState& joints, const Moving& child) {
+  const Joint& joint = model.joints()[j];
+  Pose X_FM;
+  Twist V_FM;
+  across(model, j, joints, X_FM, V_FM);
+  const Moving M = carried(child, joint.X_CM);
+  const Quat q_WF = M.X.q * X_FM.q.conjugate();
+  Moving at_M = M;  // a frame on the parent, at M's origin
+  at_M.V.angular -= q_WF * V_FM.angular;
+  at_M.V.linear -= q_WF * V_FM.linear;
+  return carried(at_M, X_FM.inverse() * joint.X_PF.inverse());
+}
+
+}  // namespace
+
+Bodies place(const Model& model, const JointState& joints) {
+  const int n = static_cast<int>(model.bodies().size());
+  std::vector<Moving> moving(n);
+  std::vector<bool> placed(n, false);
+  const auto is_placed = [&](int b) { return b == kWorld || placed[b]; };
+  const auto motion = [&](int b) { return b == kWorld ? Moving{} : moving[b]; };
+
+  // Grow what is placed by one joint at a time: named ones first, then others that hold something, then free ones.
+  const auto rank = [&](int j) { return joints.known[j] ? 0 : (model.joints()[j].rows() > 0 ? 1 : 2); };
+  for (int count = 0; count < n;) {
+    int best = -1;
+    for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
+      const Joint& joint = model.joints()[j];
+      if (is_placed(joint.parent) != is_placed(joint.child) && (best < 0 || rank(j) < rank(best))) best = j;
+      if (best >= 0 && rank(best) == 0) break;
+    }
+    if (best < 0) {  // nothing reaches the rest: its first body floats at the origin
+      int b = 0;
+      while (placed[b]) ++b;
+      placed[b] = true, ++count;
+      continue;
+    }
+    const Joint& joint = model.joints()[best];
+    const bool from_parent = is_placed(joint.parent);
+    const int b = from_parent ? joint.child : joint.parent;
+    moving[b] = from_parent ? outward(model, best, joints, motion(joint.parent)) : inward(model, best, joints, motion(joint.child));
+    placed[b] = true, ++count;
+  }
+
+  Bodies bodies(n);
+  for (int b = 0; b < n; ++b) {
+    const Moving C = carried(moving[b], Pose{Quat::Identity(), model.bodies()[b].inertia.p_BC});
+    bodies[b] = {C.X.p, C.V.linear, C.V.angular, C.X.q};
+  }
+  return bodies;
+}
+
+Result<Bodies> make_consistent(const Model& model, Bodies guess, double tolerance) {
+  Unreduced solver(model);
+  Projection projection(model, solver);
+  VecX q(model.nq()), v(model.nv()), wound = VecX::Zero(model.nv());
+  joint_coordinates(model, guess, q, v);
+  for (const Joint& joint : model.joints())
+    for (int k = 0; k < joint.nv; ++k)
+      if (winds(joint.kind, k)) wound[joint.v0 + k] = q[joint.q0 + k];
+  Verdict verdict = projection.positions(guess, wound, tolerance, 100);
+  if (verdict.ok()) verdict = projection.velocities(guess);
+  if (verdict.ok()) return guess;
+  if (verdict.status == Status::NoInertia)
+    return fail(ErrorKind::Model, fmt::format("body '{}' can move without any inertia{}", model.body_name(verdict.body),
+                                              verdict.joint < 0 ? "" : " at joint '" + model.joints()[verdict.joint].name + "'"));
+  const ConstraintError error = constraint_error(model, guess, wound);
+  return fail(ErrorKind::State, fmt::format("the joints cannot be closed: {:.3g} m or rad remain{}", error.position,
+                                            error.joint < 0 ? "" : " at joint '" + model.joints()[error.joint].name + "'"));
+}
+
+Result<void> expect_consistent(const Model& model, const Bodies& bodies, double tolerance) {
+  VecX q(model.nq()), v(model.nv()), wound = VecX::Zero(model.nv());
+  joint_coordinates(model, bodies, q, v);
+  for (const Joint& joint : model.joints())
+    for (int k = 0; k < joint.nv; ++k)
+      if (winds(joint.kind, k)) wound[joint.v0 + k] = q[joint.q0 + k];
+  const ConstraintError error = constraint_error(model, bodies, wound);
+  if (error.position <= tolerance && error.velocity <= tolerance) return {};
+  return fail(ErrorKind::State, fmt::format("the state does not meet the joints: position residual {:.3g} (m or rad), velocity residual {:.3g}{}",
+                                            error.position, error.velocity,
+                                            error.joint < 0 ? "" : ", largest at joint '" + model.joints()[error.joint].name + "'"));
+}
+
+}  // namespace invar

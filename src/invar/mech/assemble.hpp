@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/mech/bodies.hpp"
+
+namespace invar {
+
+/// Joint coordinates and rates that somebody gave, stacked as in the model; `known` tells which joints were named.
+struct JointState {
+  VecX q, v;
+  std::vector<bool> known;
+
+  /// The model's [initial] configuration at rest.
+  static JointState initial(const Model& model);
+};
+
+/// Bodies from joint coordinates: known joints place the bodies, walking outward from the ground; joints that were not named
+/// are used (at zero) only where nothing else reaches a body. Bodies that nothing reaches start at the World origin.
+/// Joints that close loops are not looked at: see make_consistent.
+Bodies place(const Model& model, const JointState& joints);
+
+/// Moves bodies onto position and velocity constraints by the shortest way in the inertia metric. Fails when the constraints
+/// cannot be met within `tolerance` (m, rad), with what remains and the joints that keep it.
+Result<Bodies> make_consistent(const Model& model, Bodies guess, double tolerance = 1e-9);
+
+/// Ok when positions and velocities meet the constraints within `tolerance`; otherwise the largest residual and its joint.
+Result<void> expect_consistent(const Model& model, const Bodies& bodies, double tolerance);
+
+}  // namespace invar

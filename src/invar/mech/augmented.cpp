@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/mech/augmented.hpp"
+
+#include <algorithm>
+
+#include "invar/mech/passive.hpp"
+
+namespace invar {
+namespace {
+
+constexpr int kQ = 7, kV = 6;  // numbers per body in State::q and State::v
+
+bool has_passive(const Model& model) {
+  return std::any_of(model.joints().begin(), model.joints().end(), [](const Joint& j) { return j.has_passive; });
+}
+
+}  // namespace
+
+Augmented::Augmented(const Model& model, const AugmentedOptions& options)
+    : Formulation(model), options_(options), needs_joints_(has_passive(model) || !model.couplings().empty()),
+      solver_(model), projection_(model, solver_), bodies_(model.bodies().size()),
+      accelerations_(model.bodies().size()), reactions_(model.joints().size()), q_(model.nq()), v_(model.nv()), efforts_(model.nv()),
+      coupling_q_(VecX::Zero(static_cast<int>(model.couplings().size()))) {}
+
+void Augmented::set(const Bodies& bodies, State& x) const {
+  const int n = static_cast<int>(bodies.size());
+  x.q.resize(kQ * n);
+  x.v.resize(kV * n);
+  x.aux = VecX::Zero(kAuxiliaries);
+  for (int b = 0; b < n; ++b) {
+    const BodyState& s = bodies[b];
+    x.q.segment<kQ>(kQ * b) << s.p_WC, s.q_WB.w(), s.q_WB.x(), s.q_WB.y(), s.q_WB.z();
+    x.v.segment<kV>(kV * b) << s.v_WC, s.w_WB;
+  }
+  // Angles start within half a turn.
+  VecX q(model().nq()), v(model().nv());
+  joint_coordinates(model(), bodies, q, v);
+  x.wound = VecX::Zero(model().nv());
+  for (const Joint& joint : model().joints())
+    for (int k = 0; k < joint.nv; ++k)
+      if (winds(joint.kind, k)) x.wound[joint.v0 + k] = q[joint.q0 + k];
+}
+
+void Augmented::bodies(const State& x, Bodies& out) const {
+  out.resize(model().bodies().size());
+  for (int b = 0; b < static_cast<int>(out.size()); ++b) {
+    const double* q = x.q.data() + kQ * b;
+    const double* v = x.v.data() + kV * b;
+    out[b] = {Vec3(q[0], q[1], q[2]), Vec3(v[0], v[1], v[2]), Vec3(v[3], v[4], v[5]), Quat(q[3], q[4], q[5], q[6])};
+  }
+}
+
+// Efforts on the freedoms, then one solve. `wound` tells whole turns.
+Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX* wound) {
+  efforts_ = load.efforts;
+  dissipation_ = 0;
+  KktInput input{.port = &load.port, .efforts = &efforts_};
+  if (needs_joints_) {
+    joint_coordinates(model(), bodies, q_, v_);
+    if (wound) unwind(model(), *wound, q_);
+    add_passive_efforts(model(), q_, v_, efforts_, dissipation_);
+    for (int c = 0; c < coupling_q_.size(); ++c) {
+      const Coupling& coupling = model().couplings()[c];
+      coupling_q_[c] = q_[model().joints()[coupling.of].q0 + coupling.of_freedom];
+    }
+    input.coupling_q = &coupling_q_;
+  }
+  if (options_.baumgarte_alpha != 0 || options_.baumgarte_beta != 0) {
+    input.bias = &projection_.baumgarte(bodies, options_.baumgarte_alpha, options_.baumgarte_beta);
+    if (wound) input.coupling_bias = &projection_.baumgarte_couplings(bodies, *wound, options_.baumgarte_alpha, options_.baumgarte_beta);
+  }
+  return solver_.solve(bodies, input, accelerations_, reactions_);
+}
+
+Verdict Augmented::solve(const Bodies& bodies, const Load& load, Accelerations& accelerations, std::vector<Wrench>& reactions) {
+  accelerations_.swap(accelerations);
+  reactions_.swap(reactions);
+  const Verdict verdict = accelerate(bodies, load, nullptr);
+  accelerations_.swap(accelerations);
+  reactions_.swap(reactions);
+  return verdict;
+}
+
+Verdict Augmented::rate(const State& x, const Load& load, Rate& rate) {
+  bodies(x, bodies_);
+  const Verdict verdict = accelerate(bodies_, load, &x.wound);
+  rate.v = x.v;
+  rate.a.resize(x.v.size());
+  for (int b = 0; b < static_cast<int>(bodies_.size()); ++b)
+    rate.a.segment<kV>(kV * b) << accelerations_[b].a_WC, accelerations_[b].alpha_WB;
+  rate.aux.setZero(kAuxiliaries);
+  if (!load.efforts.isZero(0)) {
+    if (!needs_joints_) joint_coordinates(model(), bodies_, q_, v_);
+    rate.aux[kWork] = load.efforts.dot(v_);
+  }
+  rate.aux[kDissipated] = dissipation_;
+  return verdict;
+}
+
+Verdict Augmented::evaluate(const State& x, const Load& load, Evaluation& out) {
+  bodies(x, out.bodies);
+  const Verdict verdict = accelerate(out.bodies, load, &x.wound);
+  out.accelerations = accelerations_;
+  out.reactions = reactions_;
+  // Where rows depend on each other, the reactions of least norm: the same in every World, order and unit.
+  out.determined.assign(reactions_.size(), true);
+  if (verdict.ok() && solver_.mobility().rank < solver_.mobility().rows) {
+    const Redundancy redundancy = solver_.analyse(out.bodies);
+    solver_.least_norm(redundancy, out.reactions);
+    for (int block = 0; block < static_cast<int>(redundancy.group_of_block.size()); ++block)
+      if (const int j = solver_.assembly().joint_of_block(block); j >= 0 && redundancy.group_of_block[block] >= 0) out.determined[j] = false;
+  }
+  joint_coordinates(model(), out.bodies, out.q, out.v);
+  unwind(model(), x.wound, out.q);
+  joint_accelerations(model(), out.bodies, accelerations_, out.vdot);
+  out.efforts = efforts_;
+  out.couplings.resize(coupling_q_.size());
+  for (int c = 0; c < out.couplings.size(); ++c) out.couplings[c] = solver_.coupling_effort(c);
+  return verdict;
+}
+
+void Augmented::retract(const State& from, const VecX& u, State& to) const {
+  to.q.resize(from.q.size());
+  for (int b = 0; b < static_cast<int>(from.q.size()) / kQ; ++b) {
+    const double* q = from.q.data() + kQ * b;
+    const Quat turned_q = turned(Quat(q[3], q[4], q[5], q[6]), u.segment<3>(kV * b + 3));
+    to.q.segment<3>(kQ * b) = from.q.segment<3>(kQ * b) + u.segment<3>(kV * b);
+    to.q.segment<4>(kQ * b + 3) << turned_q.w(), turned_q.x(), turned_q.y(), turned_q.z();
+  }
+}
+
+void Augmented::pull(const VecX& u, const VecX& v, VecX& u_dot) const {
+  u_dot.resize(v.size());
+  for (int b = 0; b < static_cast<int>(v.size()) / kV; ++b) {
+    u_dot.segment<3>(kV * b) = v.segment<3>(kV * b);
+    u_dot.segment<3>(kV * b + 3).noalias() = dexp_inv_so3(u.segment<3>(kV * b + 3)) * v.segment<3>(kV * b + 3);
+  }
+}
+
+Verdict Augmented::settle(State& x) {
+  bodies(x, bodies_);
+  Verdict verdict;
+  if (options_.project) {
+    // The drift of one step is tiny: two corrections reach round-off; 1e-6 is far above it and far below a wrong assembly.
+    verdict = projection_.positions(bodies_, x.wound, 1e-6 * (1 + model().length()), 8);
+    if (verdict.ok()) verdict = projection_.velocities(bodies_);
+    for (int b = 0; b < static_cast<int>(bodies_.size()); ++b) {
+      const BodyState& s = bodies_[b];
+      x.q.segment<kQ>(kQ * b) << s.p_WC, s.q_WB.w(), s.q_WB.x(), s.q_WB.y(), s.q_WB.z();
+      x.v.segment<kV>(kV * b) << s.v_WC, s.w_WB;
+    }
+  }
+  joint_coordinates(model(), bodies_, q_, v_);
+  unwind(model(), x.wound, q_);
+  for (const Joint& joint : model().joints())
+    for (int k = 0; k < joint.nv; ++k)
+      if (winds(joint.kind, k)) x.wound[joint.v0 + k] = q_[joint.q0 + k];
+  return verdict;
+}
+
+}  // namespace invar

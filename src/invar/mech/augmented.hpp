@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/mech/formulation.hpp"
+#include "invar/mech/projection.hpp"
+#include "invar/mech/unreduced.hpp"
+
+namespace invar {
+
+struct AugmentedOptions {
+  bool project = true;         ///< settle() moves every step's end back onto position and velocity constraints
+  double baumgarte_alpha = 0;  ///< 1/s; with beta: J a = gamma - 2 alpha J v - beta² residual
+  double baumgarte_beta = 0;   ///< 1/s
+};
+
+/// Paper A: every body with its six velocities, every joint a constraint, A (19): accelerations and all joint reactions.
+/// State: q = (p_WC, quaternion scalar first) and v = (v_WC, w_WB) per body, World components.
+/// Law: momenta change only by loads; joints do no work; the equations are the same in every World frame.
+class Augmented final : public Formulation {
+ public:
+  explicit Augmented(const Model& model, const AugmentedOptions& options = {});
+
+  void set(const Bodies& bodies, State& x) const override;
+  void bodies(const State& x, Bodies& out) const override;
+  Verdict rate(const State& x, const Load& load, Rate& rate) override;
+  Verdict evaluate(const State& x, const Load& load, Evaluation& out) override;
+  void retract(const State& from, const VecX& u, State& to) const override;
+  void pull(const VecX& u, const VecX& v, VecX& u_dot) const override;
+  Verdict settle(State& x) override;
+
+  /// The bare solve from Bodies: accelerations and reactions under a load (passive joints included; angles taken within half
+  /// a turn). The outputs must have one entry per body and per joint. No heap.
+  Verdict solve(const Bodies& bodies, const Load& load, Accelerations& accelerations, std::vector<Wrench>& reactions);
+
+  /// Rank, freedoms and how often they changed.
+  const Mobility& mobility() const override { return solver_.mobility(); }
+  Unreduced& solver() { return solver_; }
+  Projection& projection() { return projection_; }
+
+ private:
+  Verdict accelerate(const Bodies& bodies, const Load& load, const VecX* wound);
+
+  AugmentedOptions options_;
+  bool needs_joints_;                    // passive parts or couplings: joint coordinates are measured in every call
+  Unreduced solver_;
+  Projection projection_;
+  Bodies bodies_;                        // of the state being worked on
+  Accelerations accelerations_;          // per body
+  std::vector<Wrench> reactions_;        // per joint
+  VecX q_, v_, efforts_;                 // joint coordinates, rates; commanded plus passive efforts
+  VecX coupling_q_;                      // per coupling: driving coordinate
+  double dissipation_ = 0;               // W
+};
+
+}  // namespace invar

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <limits>
+
+#include "invar/mech/bodies.hpp"
+
+namespace invar {
+
+/// A time together with the side from which it is seen. At the edge of a pulse the step that ends there needs the value
+/// from the left and the step that starts there the value from the right. `inside` is a time within the smooth segment
+/// that is being integrated: it chooses the piece of a piecewise function, and `t` is where that piece is evaluated.
+struct Instant {
+  double t;       ///< s
+  double inside;  ///< s
+
+  /// A time on its own is seen from the right.
+  Instant(double time) : t(time), inside(time) {}  // NOLINT(google-explicit-constructor): a time is an instant
+  Instant(double time, double within) : t(time), inside(within) {}
+};
+
+/// Whatever acts on the mechanism as a function of time and Bodies: disturbances, drag, actuation. Knows no coordinates.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+
+  /// Adds its share to the load. Called at every stage of a step: no heap, no memory of earlier calls.
+  virtual void add(Instant at, const Bodies& bodies, Load& load) const = 0;
+
+  /// The first time strictly after t at which `add` is not smooth (an edge of a pulse); steps land there exactly.
+  virtual double next_event(double t) const { return (void)t, std::numeric_limits<double>::infinity(); }
+};
+
+}  // namespace invar

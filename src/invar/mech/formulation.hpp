@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/base/status.hpp"
+#include "invar/mech/bodies.hpp"
+#include "invar/mech/state.hpp"
+
+namespace invar {
+
+/// Everything that one evaluation of the dynamics can tell. Joint wrenches act on the parent at the joint point (origin of
+/// M), World components: NOTES A1. `reactions` is the constraint part; `efforts` what springs, dampers and motors add on
+/// the freedoms.
+struct Evaluation {
+  Bodies bodies;
+  Accelerations accelerations;    ///< per body
+  std::vector<Wrench> reactions;  ///< per joint
+  std::vector<bool> determined;   ///< per joint: whether its reaction follows from the motion alone (no self-stress passes it)
+  VecX q, v, vdot;                ///< joint coordinates, rates and their derivatives, stacked as in the model
+  VecX efforts;                   ///< total effort on every joint freedom: commanded + passive
+  VecX couplings;                 ///< effort transmitted by every coupling
+};
+
+/// How many rows hold, and how freely the mechanism moves, at the state solved last. Rank is geometry: masses do not enter.
+struct Mobility {
+  int rows = 0;      ///< constraint rows of joints and couplings
+  int rank = 0;      ///< independent ones
+  int freedoms = 0;  ///< 6 bodies - rank
+  double sigma = 1;  ///< smallest singular value of the rows kept, estimated (pure number); below 1e-3 nearly singular
+  int joint = -1;    ///< where the last doubt arose
+  long changes = 0;  ///< how often the rank changed since the start
+};
+
+/// One view of a Model: owns the coordinates and the solver, knows nothing of time, files or control.
+/// Functions that return a Verdict change their outputs only in part when it is not Ok.
+class Formulation {
+ public:
+  explicit Formulation(const Model& model) : model_(model) {}
+  virtual ~Formulation() = default;
+  Formulation(const Formulation&) = delete;
+  Formulation& operator=(const Formulation&) = delete;
+
+  const Model& model() const { return model_; }
+
+  /// A state from Bodies (taken as they are: see make_consistent), and back. `set` sizes and fills the whole state.
+  virtual void set(const Bodies& bodies, State& x) const = 0;
+  virtual void bodies(const State& x, Bodies& out) const = 0;
+
+  /// dv/dt under a load; also power of the efforts and of dissipation, W. rate.v = x.v in every formulation so far.
+  virtual Verdict rate(const State& x, const Load& load, Rate& rate) = 0;
+
+  /// The same with everything that can be known, reactions of least norm included. Not for the step loop of stages.
+  virtual Verdict evaluate(const State& x, const Load& load, Evaluation& out) = 0;
+
+  /// to.q = from.q moved by the tangent u (Lie-group update), and the u' that belongs to a velocity v there: u' = dexp^-1_u v.
+  virtual void retract(const State& from, const VecX& u, State& to) const = 0;
+  virtual void pull(const VecX& u, const VecX& v, VecX& u_dot) const = 0;
+
+  /// How many rows hold at the state seen last, and how often that number changed.
+  virtual const Mobility& mobility() const {
+    static const Mobility free;
+    return free;
+  }
+
+  /// Ends a step: counts turns and, if the formulation was told so, moves the state back onto its constraints.
+  virtual Verdict settle(State& x) = 0;
+
+ private:
+  const Model& model_;
+};
+
+}  // namespace invar

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "invar/mech/front_tree.hpp"
+
+namespace invar {
+
+/// Thresholds of the rank decision, pure numbers: see GRAPH in docs for where they come from.
+struct RankTolerance {
+  double weak = 1e-6;       ///< squared sine of the angle between a row and those before it, below which it is set aside
+  double null = 1e-12;      ///< |Jᵀ n| below which a row set aside is redundant without further questions
+  double singular = 1e-10;  ///< smallest singular value that counts as independent
+};
+
+/// Cholesky factor of S = J W Jᵀ + c in fronts, W the inverse masses, with rows that were set aside left out.
+/// Rows are those of the KktStructure; vectors of rows are in its order.
+class FrontFactor {
+ public:
+  explicit FrontFactor(const KktStructure& structure);
+
+  /// Takes the numbers of S. Without inverse masses W := 1 and c := 1 where c > 0: the neutral metric, geometry only.
+  void take(const std::vector<Mat6>& jacobian, const std::vector<Mat6>& inverse_mass, const VecX& compliance);
+  void take_neutral(const std::vector<Mat6>& jacobian, const VecX& compliance);
+
+  /// Threshold elimination: inside a front the strongest row goes first, rows weaker than `weak` are set aside.
+  void choose(double weak);
+  /// Plain elimination of the rows kept. Returns a row whose pivot is not positive, or -1.
+  int eliminate();
+
+  /// F = S_AA⁻¹ b over the rows kept, 0 on the others.
+  void solve(const VecX& b, VecX& F);
+  /// The combination n with n_r = 1 of a row set aside and kept rows before it that is orthogonal to those: lists the rows
+  /// where n is not zero and writes them into `n`, which must be zero before.
+  void combination(int row, VecX& n, std::vector<int>& rows);
+
+  bool kept(int row) const { return kept_[static_cast<std::size_t>(row)]; }
+  int rows_kept() const { return rows_kept_; }
+  /// Pivot over its own diagonal entry: the squared sine of the angle between a row and the kept rows before it.
+  double ratio(int row) const { return ratio_[static_cast<std::size_t>(row)]; }
+  /// Multiply-adds of one factorization.
+  double operations() const { return tree_.operations; }
+
+  const std::vector<int>& row_at() const { return tree_.row_at; }
+
+ private:
+  struct alignas(64) Padded {
+    double column[6][8];  // rows 0..5 of a touch, two rows of zeros
+  };
+
+  void copy_jacobian(const std::vector<Mat6>& jacobian);
+  void assemble(const Front& front);
+  void add_products(const Front& front);
+  void add_child(const Front& child, const Front& parent);
+  void swap_pivots(const Front& front, int a, int b);
+  int factor_pivoted(const Front& front, double weak);
+  void pass_on(const Front& front, int kept);
+  void note_ratios(const Front& front, int kept);
+  double* panel(const Front& front) { return panels_.data() + front.panel; }
+  double* update(const Front& front) { return stack_[front.parity].data() + front.update; }
+  int kept_in(std::size_t f) const { return kept_in_front_[f]; }
+
+  KktStructure structure_;
+  FrontTree tree_;
+  std::vector<Padded> j_, t_;        // touches: J and J W
+  std::vector<double> compliance_;   // elimination positions
+  std::vector<double> panels_;
+  std::vector<double> stack_[2];
+  std::vector<double> packing_;
+  std::vector<double> backup_;       // largest panel
+  std::vector<double> diagonal_;     // elimination positions: S_kk
+  std::vector<double> inverse_;      // elimination positions: 1 / L_kk, in pivot order
+  std::vector<int> swap_with_;       // elimination positions: local pivot exchanged at each step of its front
+  std::vector<int> order_;           // elimination positions: local pivot -> local row in natural order
+  std::vector<int> kept_in_front_;   // fronts
+  std::vector<char> kept_;           // rows
+  std::vector<double> ratio_;        // rows
+  std::vector<double> work_;         // elimination positions
+  std::vector<double> local_;        // rows of the largest front
+  std::vector<int> pending_;         // fronts still to visit in combination()
+  int rows_kept_ = 0;
+};
+
+}  // namespace invar

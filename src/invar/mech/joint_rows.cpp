@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/mech/joint_rows.hpp"
+
+#include "invar/mech/kinematics.hpp"
+
+namespace invar {
+
+// With F riding on the parent (rate w_P): V_rel = S v in F's axes, so in World
+//   d/dt (R S v) = R S v' + R Ṡ v + w_P × (R S v)   on both parts; the moving arm adds w_P × v_rel once more.
+void joint_at(const Model& model, int j, const Bodies& bodies, bool rates, JointAt& out) {
+  const Joint& joint = model.joints()[j];
+  const BodyState& parent = body_state(bodies, joint.parent);
+  const BodyState& child = bodies[joint.child];
+  const Mat3 R = (parent.q_WB * joint.X_PF.q).toRotationMatrix();
+
+  // Measured coordinates, and the faces of the kind there.
+  const Pose X_FM = joint_pose(model, j, bodies);
+  Vec6 bias = Vec6::Zero();
+  Vec3 slide = Vec3::Zero();
+  with_kind(joint.kind, [&](auto kind) {
+    using K = decltype(kind);
+    K::measure(X_FM, joint.pitch, out.q);
+    slide = R * K::pose(out.q, joint.pitch).p;
+    K::motion(out.q, joint.pitch, out.S);
+    K::dual(out.q, joint.pitch, out.dual);
+    K::rows(out.q, joint.pitch, out.C);
+    if (rates) {
+      const Twist V_FM = joint_twist(model, j, bodies);
+      Vec6 twist;
+      twist << V_FM.angular, V_FM.linear;
+      for (int k = 0; k < K::nv; ++k) out.v[k] = out.dual.col(k).dot(twist);
+      bias = K::bias(out.q, out.v);
+    }
+  });
+
+  // Into World axes.
+  const auto turn = [&R](auto&& m) {
+    m.template topRows<3>() = (R * m.template topRows<3>()).eval();
+    m.template bottomRows<3>() = (R * m.template bottomRows<3>()).eval();
+  };
+  turn(out.S);
+  turn(out.dual);
+  out.C.leftCols<3>() = (out.C.leftCols<3>() * R.transpose()).eval();
+  out.C.rightCols<3>() = (out.C.rightCols<3>() * R.transpose()).eval();
+  turn(bias);
+  out.bias = bias;
+  if (rates) {
+    Vec6 moving = Vec6::Zero();
+    for (int k = 0; k < joint.nv; ++k) moving += out.S.col(k) * out.v[k];
+    out.bias.head<3>() += parent.w_WB.cross(Vec3(moving.head<3>()));
+    out.bias.tail<3>() += 2.0 * parent.w_WB.cross(Vec3(moving.tail<3>()));
+  }
+
+  out.arm_child = child.q_WB * (joint.X_CM.p - model.bodies()[joint.child].inertia.p_BC);
+  out.arm_parent = Vec3::Zero();
+  if (joint.parent != kWorld) out.arm_parent = parent.q_WB * (joint.X_PF.p - model.bodies()[joint.parent].inertia.p_BC) + slide;
+}
+
+Slope coupling_slope(const Coupling& coupling, double q) {
+  Slope s;
+  for (std::size_t k = coupling.coefficients.size(); k-- > 1;) {
+    const double n = static_cast<double>(k);
+    s.first = s.first * q + n * coupling.coefficients[k];
+    if (k > 1) s.second = s.second * q + n * (n - 1) * coupling.coefficients[k];
+  }
+  return s;
+}
+
+Wrench effort_wrench(const JointAt& at, const Eigen::Ref<const VecX>& efforts) {
+  Wrench w;
+  for (int k = 0; k < at.dual.cols(); ++k) {
+    w.moment += efforts[k] * at.dual.col(k).head<3>();
+    w.force += efforts[k] * at.dual.col(k).tail<3>();
+  }
+  return w;
+}
+
+}  // namespace invar

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A joint sees its two bodies through the frames F (on the parent P) and M (on the child C); the joint point is the origin of M.
+//   pose       X_FM = X_WF^-1 X_WM
+//   twist      w = R_FW (w_C - w_P),  v = R_FW (v_C(p_M) - v_P(p_M)): the rate of p_FM as seen from F
+//   its rate   w' = R_FW (alpha_C - alpha_P - w_P × (w_C - w_P)),
+//              v' = R_FW (a_C(p_M) - a_P(p_M) - 2 w_P × (v_C(p_M) - v_P(p_M)))
+//   freedoms   v_j = dualᵀ V, and from V' = S v_j' + Ṡ v_j:  v_j' = dualᵀ (V' - bias)
+// Closing error: with q = measure(X_FM) the pose (R, p) differs from the admissible pose(q) by log(R_FM R(q)ᵀ) and
+// p_FM - p(q), both in F; only the part along the rows can be non-zero, and its rate is C V where it vanishes.
+#include "invar/mech/kinematics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace invar {
+
+namespace {
+
+using Coordinates = std::array<double, 7>;  // of one joint; the first nq count
+
+/// The two sides of a joint in World: attitude of F, joint point, arms from the centres of mass to it.
+struct Sides {
+  const BodyState& parent;
+  const BodyState& child;
+  Quat q_WF;
+  Vec3 p_WF;
+  Vec3 p_WM;
+  Vec3 arm_P, arm_C;
+};
+
+Vec3 com(const Model& model, int b) {
+  return b == kWorld ? Vec3(Vec3::Zero()) : model.bodies()[static_cast<std::size_t>(b)].inertia.p_BC;
+}
+
+const Joint& joint_of(const Model& model, int j) { return model.joints()[static_cast<std::size_t>(j)]; }
+
+Sides sides(const Model& model, const Joint& joint, const Bodies& bodies) {
+  const BodyState& parent = body_state(bodies, joint.parent);
+  const BodyState& child = body_state(bodies, joint.child);
+  const Vec3 arm_F = parent.q_WB * (joint.X_PF.p - com(model, joint.parent));
+  const Vec3 arm_C = child.q_WB * (joint.X_CM.p - com(model, joint.child));
+  const Vec3 p_WM = child.p_WC + arm_C;
+  return {parent, child, parent.q_WB * joint.X_PF.q, parent.p_WC + arm_F, p_WM, p_WM - parent.p_WC, arm_C};
+}
+
+Pose pose_of(const Joint& joint, const Sides& s) {
+  return {normalized(s.q_WF.conjugate() * s.child.q_WB * joint.X_CM.q), s.q_WF.conjugate() * (s.p_WM - s.p_WF)};
+}
+
+Vec6 twist_of(const Sides& s) {
+  Vec6 V;
+  V.head<3>() = s.q_WF.conjugate() * (s.child.w_WB - s.parent.w_WB);
+  V.tail<3>() = s.q_WF.conjugate() * (s.child.v_WC - s.parent.v_WC + s.child.w_WB.cross(s.arm_C) - s.parent.w_WB.cross(s.arm_P));
+  return V;
+}
+
+Coordinates measure_of(const Joint& joint, const Pose& X_FM) {
+  Coordinates q{};
+  with_kind(joint.kind, [&](auto kind) { kind.measure(X_FM, joint.pitch, q.data()); });
+  return q;
+}
+
+/// Rates of the freedoms, dualᵀ V, into v[0 .. nv).
+void rates_of(const Joint& joint, const Coordinates& q, const Vec6& V, double* v) {
+  Columns dual;
+  with_kind(joint.kind, [&](auto kind) { kind.dual(q.data(), joint.pitch, dual); });
+  for (int k = 0; k < joint.nv; ++k) v[k] = dual.col(k).dot(V);
+}
+
+double nearest_turn(double angle, double wound) {
+  constexpr double turn = 2 * std::numbers::pi;
+  return angle + turn * std::round((wound - angle) / turn);
+}
+
+/// Σ c_k x^k and its derivative, by Horner's rule.
+struct Polynomial {
+  double value = 0, slope = 0;
+};
+Polynomial polynomial(const std::vector<double>& c, double x) {
+  Polynomial p;
+  for (auto k = c.rbegin(); k != c.rend(); ++k) {
+    p.slope = p.slope * x + p.value;
+    p.value = p.value * x + *k;
+  }
+  return p;
+}
+
+/// One freedom of a joint as the bodies have it: coordinate (wound, where it winds) and rate.
+struct Freedom {
+  double q = 0, v = 0;
+};
+Freedom freedom_of(const Model& model, int j, int k, const Bodies& bodies, const VecX& wound) {
+  const Joint& joint = joint_of(model, j);
+  const Sides s = sides(model, joint, bodies);
+  const Coordinates q = measure_of(joint, pose_of(joint, s));
+  std::array<double, 6> v{};
+  rates_of(joint, q, twist_of(s), v.data());
+  const auto i = static_cast<std::size_t>(k);
+  return {winds(joint.kind, k) ? nearest_turn(q[i], wound[joint.v0 + k]) : q[i], v[i]};
+}
+
+Residual residual_of(const Joint& joint, const Pose& X_FM) {
+  const Coordinates q = measure_of(joint, X_FM);
+  return with_kind(joint.kind, [&](auto kind) -> Residual {
+    const Pose X = kind.pose(q.data(), joint.pitch);
+    Rows C;
+    kind.rows(q.data(), joint.pitch, C);
+    Vec6 error;
+    error << log_so3(X_FM.q * X.q.conjugate()), X_FM.p - X.p;
+    return C * error;
+  });
+}
+
+Residual residual_rate_of(const Joint& joint, const Sides& s) {
+  const Coordinates q = measure_of(joint, pose_of(joint, s));
+  Rows C;
+  with_kind(joint.kind, [&](auto kind) { kind.rows(q.data(), joint.pitch, C); });
+  return C * twist_of(s);
+}
+
+double largest(const Residual& r) { return r.size() == 0 ? 0.0 : r.cwiseAbs().maxCoeff(); }
+
+void fit(VecX& x, int size) {
+  if (x.size() != size) x.resize(size);
+}
+
+}  // namespace
+
+Pose joint_pose(const Model& model, int joint, const Bodies& bodies) {
+  const Joint& j = joint_of(model, joint);
+  return pose_of(j, sides(model, j, bodies));
+}
+
+Twist joint_twist(const Model& model, int joint, const Bodies& bodies) {
+  const Vec6 V = twist_of(sides(model, joint_of(model, joint), bodies));
+  return {V.head<3>(), V.tail<3>()};
+}
+
+void joint_coordinates(const Model& model, const Bodies& bodies, VecX& q, VecX& v) {
+  fit(q, model.nq());
+  fit(v, model.nv());
+  for (const Joint& joint : model.joints()) {
+    const Sides s = sides(model, joint, bodies);
+    const Coordinates c = measure_of(joint, pose_of(joint, s));
+    std::copy_n(c.begin(), joint.nq, q.data() + joint.q0);
+    rates_of(joint, c, twist_of(s), v.data() + joint.v0);
+  }
+}
+
+void unwind(const Model& model, const VecX& wound, VecX& q) {
+  // Kinds that wind have one coordinate per freedom, in the same order.
+  for (const Joint& joint : model.joints())
+    for (int k = 0; k < joint.nv; ++k)
+      if (winds(joint.kind, k)) q[joint.q0 + k] = nearest_turn(q[joint.q0 + k], wound[joint.v0 + k]);
+}
+
+void joint_accelerations(const Model& model, const Bodies& bodies, const Accelerations& accelerations, VecX& vdot) {
+  static const BodyAcceleration ground;
+  const auto acceleration = [&](int b) -> const BodyAcceleration& {
+    return b == kWorld ? ground : accelerations[static_cast<std::size_t>(b)];
+  };
+  fit(vdot, model.nv());
+  for (const Joint& joint : model.joints()) {
+    const Sides s = sides(model, joint, bodies);
+    const Vec3& w_P = s.parent.w_WB;
+    const Vec3& w_C = s.child.w_WB;
+    const BodyAcceleration& P = acceleration(joint.parent);
+    const BodyAcceleration& C = acceleration(joint.child);
+    // Accelerations of the two body-fixed points at the joint, and what an observer on F makes of them.
+    const Vec3 a_C = C.a_WC + C.alpha_WB.cross(s.arm_C) + w_C.cross(w_C.cross(s.arm_C));
+    const Vec3 a_P = P.a_WC + P.alpha_WB.cross(s.arm_P) + w_P.cross(w_P.cross(s.arm_P));
+    const Vec6 V = twist_of(s);
+    Vec6 rate;
+    rate.head<3>() = s.q_WF.conjugate() * (C.alpha_WB - P.alpha_WB - w_P.cross(w_C));
+    rate.tail<3>() = s.q_WF.conjugate() * (a_C - a_P) - 2.0 * (s.q_WF.conjugate() * w_P).cross(V.tail<3>());
+    // v' = dualᵀ (V' - Ṡ v)
+    const Coordinates q = measure_of(joint, pose_of(joint, s));
+    std::array<double, 6> v{};
+    rates_of(joint, q, V, v.data());
+    rate -= with_kind(joint.kind, [&](auto kind) { return kind.bias(q.data(), v.data()); });
+    rates_of(joint, q, rate, vdot.data() + joint.v0);
+  }
+}
+
+Residual joint_residual(const Model& model, int joint, const Bodies& bodies) {
+  const Joint& j = joint_of(model, joint);
+  return residual_of(j, pose_of(j, sides(model, j, bodies)));
+}
+
+Residual joint_residual_rate(const Model& model, int joint, const Bodies& bodies) {
+  const Joint& j = joint_of(model, joint);
+  return residual_rate_of(j, sides(model, j, bodies));
+}
+
+ConstraintError constraint_error(const Model& model, const Bodies& bodies, const VecX& wound) {
+  ConstraintError error;
+  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
+    const Joint& joint = joint_of(model, j);
+    const Sides s = sides(model, joint, bodies);
+    const double position = largest(residual_of(joint, pose_of(joint, s)));
+    if (position > error.position) error.position = position, error.joint = j;
+    error.velocity = std::max(error.velocity, largest(residual_rate_of(joint, s)));
+  }
+  for (const Coupling& c : model.couplings()) {
+    const Freedom driven = freedom_of(model, c.joint, c.freedom, bodies, wound);
+    const Freedom driving = freedom_of(model, c.of, c.of_freedom, bodies, wound);
+    const Polynomial p = polynomial(c.coefficients, driving.q);
+    const double position = std::abs(driven.q - p.value);
+    if (position > error.position) error.position = position, error.joint = -1;
+    error.velocity = std::max(error.velocity, std::abs(driven.v - p.slope * driving.v));
+  }
+  return error;
+}
+
+double coupling_residual(const Model& model, int coupling, const VecX& q) {
+  const Coupling& c = model.couplings()[static_cast<std::size_t>(coupling)];
+  const double driving = q[joint_of(model, c.of).q0 + c.of_freedom];
+  return q[joint_of(model, c.joint).q0 + c.freedom] - polynomial(c.coefficients, driving).value;
+}
+
+double coupling_residual_rate(const Model& model, int coupling, const VecX& q, const VecX& v) {
+  const Coupling& c = model.couplings()[static_cast<std::size_t>(coupling)];
+  const Joint& of = joint_of(model, c.of);
+  const double slope = polynomial(c.coefficients, q[of.q0 + c.of_freedom]).slope;
+  return v[joint_of(model, c.joint).v0 + c.freedom] - slope * v[of.v0 + c.of_freedom];
+}
+
+Pose frame_pose(const Model& model, int frame, const Bodies& bodies) {
+  const Frame& f = model.frames()[static_cast<std::size_t>(frame)];
+  return body_pose(model, bodies, f.body) * f.X_BE;
+}
+
+}  // namespace invar

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scalar freedoms:  spring -k (q - rest), damper -c v, friction -level tanh(v / v_s),
+// stop at depth d > 0 with rate d': -k max(0, d (1 + c d')) outward; it stores ½ k d² and loses the rest of what it takes.
+//
+// Ball joints. Let R = R_restᵀ R_FM; its rate, components of the rest frame, is r = R_restᵀ w.
+//   Rotation vector:  θ = log R, energy ½ θᵀKθ, θ' = dexp^-1(θ) r;  power balance: moment on the child -dexp^-T(θ) K θ.
+//   Euler angles of A (10):  R = Rx(-φ) Ry(-θ) Rz(-ψ), so r = -(φ' j1 + θ' j2 + ψ' j3) with A's axes
+//     j1 = e_x,  j2 = Rx(-φ) e_y,  j3 = Rx(-φ) (-sin θ, 0, cos θ).
+//     Energy ½ Σ K a² and power balance give +Σ K a jⁱ on the child with the reciprocal axes jⁱ (jⁱ·j_k = δ):
+//     j¹ = Rx(-φ) (1, 0, tan θ),  j² = j2,  j³ = Rx(-φ) (0, 0, 1/cos θ).
+//     A (9) with the sign of NOTES A3 takes j_i for jⁱ; the axes are oblique, so no energy belongs to that law (A4).
+#include "invar/mech/passive.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace invar {
+
+namespace {
+
+/// Which freedoms of a kind are rotations of a ball joint: they start here and are the last ones.
+int ball_start(const Joint& joint) {
+  if (joint.kind == JointKind::Spherical) return 0;
+  if (joint.kind == JointKind::Free) return 3;
+  return joint.nv;
+}
+
+/// Force that pushes back (>= 0) at depth d with rate d'.
+double stop_force(const Passive& p, double depth, double rate) {
+  return depth <= 0 ? 0.0 : std::max(0.0, p.stop_stiffness * depth * (1 + p.stop_damping * rate));
+}
+
+double spring_and_stop_energy(const Passive& p, double q) {
+  const double stretch = q - p.rest;
+  const double depth = std::max({0.0, q - p.upper, p.lower - q});
+  return 0.5 * (p.stiffness * stretch * stretch + p.stop_stiffness * depth * depth);
+}
+
+double damping_and_friction(const Passive& p, double v) {
+  const double friction = p.friction > 0 ? p.friction * std::tanh(v / p.friction_velocity) : 0.0;
+  return -p.damping * v - friction;
+}
+
+/// Effort of spring and stops; adds what the stops lose.
+double spring_and_stop(const Passive& p, double q, double v, double& dissipation) {
+  double effort = -p.stiffness * (q - p.rest);
+  const double above = q - p.upper, below = p.lower - q;
+  if (above > 0) {
+    const double push = stop_force(p, above, v);
+    effort -= push;
+    dissipation += (push - p.stop_stiffness * above) * v;
+  }
+  if (below > 0) {
+    const double push = stop_force(p, below, -v);
+    effort += push;
+    dissipation -= (push - p.stop_stiffness * below) * v;
+  }
+  return effort;
+}
+
+struct Ball {
+  Vec3 stiffness, rest;
+  Quat q_FM;
+};
+
+/// The ball part of a joint: stiffness, rest and attitude.
+Ball ball_of(const Joint& joint, int start, const VecX& q) {
+  Ball ball;
+  for (int k = 0; k < 3; ++k) {
+    const Passive& p = joint.passive[static_cast<std::size_t>(start + k)];
+    ball.stiffness[k] = p.stiffness;
+    ball.rest[k] = p.rest;
+  }
+  const double* c = q.data() + joint.q0 + start;
+  ball.q_FM = Quat(c[0], c[1], c[2], c[3]);
+  return ball;
+}
+
+/// Angles (φ, θ, ψ) of A (10): the Z-Y-X angles of F seen from M.
+Vec3 euler_angles(const Quat& q) { return to_zyx(q.conjugate()); }
+
+Vec3 euler_moment(SpringLaw law, const Vec3& stiffness, const Quat& q) {
+  const Vec3 a = euler_angles(q);
+  const Vec3 Ka = stiffness.cwiseProduct(a);
+  const double s = std::sin(a[1]), c = std::cos(a[1]);
+  const Vec3 before = law == SpringLaw::Euler ? Vec3(Ka[0], Ka[1], (s * Ka[0] + Ka[2]) / c)  // Σ K a jⁱ
+                                              : Vec3(Ka[0] - s * Ka[2], Ka[1], c * Ka[2]);   // Σ K a j_i
+  return exp_so3(Vec3(-a[0], 0, 0)) * before;
+}
+
+}  // namespace
+
+void add_passive_efforts(const Model& model, const VecX& q, const VecX& v, VecX& efforts, double& dissipation) {
+  dissipation = 0;
+  for (const Joint& joint : model.joints()) {
+    if (!joint.has_passive) continue;
+    const int ball = ball_start(joint);
+    for (int k = 0; k < joint.nv; ++k) {
+      const Passive& p = joint.passive[static_cast<std::size_t>(k)];
+      const double rate = v[joint.v0 + k];
+      const double loss = damping_and_friction(p, rate);
+      dissipation -= loss * rate;
+      efforts[joint.v0 + k] += loss;
+      if (k < ball) efforts[joint.v0 + k] += spring_and_stop(p, q[joint.q0 + k], rate, dissipation);
+    }
+    if (!joint.has_spring || ball == joint.nv) continue;
+    const Ball b = ball_of(joint, ball, q);
+    efforts.segment<3>(joint.v0 + ball) += spherical_spring_moment(joint.spring_law, b.stiffness, b.rest, b.q_FM);
+  }
+}
+
+double elastic_energy(const Model& model, const VecX& q) {
+  double total = 0;
+  for (const Joint& joint : model.joints()) {
+    if (!joint.has_passive) continue;
+    const int ball = ball_start(joint);
+    for (int k = 0; k < ball; ++k) total += spring_and_stop_energy(joint.passive[static_cast<std::size_t>(k)], q[joint.q0 + k]);
+    if (!joint.has_spring || ball == joint.nv) continue;
+    const Ball b = ball_of(joint, ball, q);
+    total += spherical_spring_energy(joint.spring_law, b.stiffness, b.rest, b.q_FM);
+  }
+  return total;
+}
+
+Vec3 spherical_spring_moment(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q_FM) {
+  const Quat q_rest = exp_so3(rest);
+  const Quat q = q_rest.conjugate() * q_FM;
+  if (law != SpringLaw::RotationVector) return q_rest * euler_moment(law, stiffness, q);
+  const Vec3 theta = log_so3(q);
+  return -(q_rest * (dexp_inv_so3(theta).transpose() * stiffness.cwiseProduct(theta)));
+}
+
+double spherical_spring_energy(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q_FM) {
+  const Quat q = exp_so3(rest).conjugate() * q_FM;
+  const Vec3 a = law == SpringLaw::RotationVector ? log_so3(q) : euler_angles(q);
+  return 0.5 * stiffness.dot(a.cwiseAbs2());
+}
+
+}  // namespace invar

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/mech/projection.hpp"
+
+#include <cmath>
+
+namespace invar {
+namespace {
+
+// A residual (numbers along rows) as a relative twist of M in F, World axes: the shortest one that has these components.
+Twist along_rows(const Model& model, int j, const Bodies& bodies, const Residual& residual) {
+  const Joint& joint = model.joints()[j];
+  if (residual.size() == 0) return {};
+  double q[7];
+  Rows C;
+  const Pose X_FM = joint_pose(model, j, bodies);
+  with_kind(joint.kind, [&](auto kind) {
+    using K = decltype(kind);
+    K::measure(X_FM, joint.pitch, q);
+    K::rows(q, joint.pitch, C);
+  });
+  Vec6 t = Vec6::Zero();
+  for (int k = 0; k < C.rows(); ++k) t += C.row(k).transpose() * (residual[k] / C.row(k).squaredNorm());
+  const Quat q_WF = body_state(bodies, joint.parent).q_WB * joint.X_PF.q;
+  return {q_WF * Vec3(t.head<3>()), q_WF * Vec3(t.tail<3>())};
+}
+
+}  // namespace
+
+Projection::Projection(const Model& model, KktSolver& solver)
+    : model_(model), solver_(solver), bias_(model.joints().size()), coupling_bias_(VecX::Zero(static_cast<int>(model.couplings().size()))),
+      coupling_q_(coupling_bias_), q_(model.nq()), v_(model.nv()), correction_(model.bodies().size()), unused_(model.joints().size()) {}
+
+void Projection::measure(const Bodies& bodies, const VecX& wound) {
+  joint_coordinates(model_, bodies, q_, v_);
+  unwind(model_, wound, q_);
+  for (int c = 0; c < coupling_q_.size(); ++c) {
+    const Coupling& coupling = model_.couplings()[c];
+    coupling_q_[c] = q_[model_.joints()[coupling.of].q0 + coupling.of_freedom];
+  }
+}
+
+Verdict Projection::positions(Bodies& bodies, const VecX& wound, double tolerance, int max_iterations) {
+  double last = std::numeric_limits<double>::infinity();
+  for (int iteration = 0;; ++iteration) {
+    const ConstraintError error = constraint_error(model_, bodies, wound);
+    if (!std::isfinite(error.position)) return {Status::NotFinite, -1, error.joint, error.position};
+    // Newton converges quadratically: once it no longer halves the residual, round-off (or a contradiction) is reached.
+    if (error.position == 0 || (error.position <= tolerance && error.position > 0.5 * last)) return {};
+    if (iteration == max_iterations)
+      return error.position <= tolerance ? Verdict{} : Verdict{Status::NotConverged, -1, error.joint, error.position};
+    last = error.position;
+
+    if (coupling_q_.size() > 0) measure(bodies, wound);
+    for (int j = 0; j < static_cast<int>(bias_.size()); ++j)
+      bias_[j] = -1.0 * along_rows(model_, j, bodies, joint_residual(model_, j, bodies));
+    for (int c = 0; c < coupling_bias_.size(); ++c) coupling_bias_[c] = -coupling_residual(model_, c, q_);
+    const KktInput input{.dynamics = false, .bias = &bias_, .coupling_bias = &coupling_bias_, .coupling_q = &coupling_q_};
+    if (const Verdict v = solver_.solve(bodies, input, correction_, unused_); !v.ok()) return v;
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      bodies[b].p_WC += correction_[b].a_WC;
+      bodies[b].q_WB = turned(bodies[b].q_WB, correction_[b].alpha_WB);
+    }
+  }
+}
+
+Verdict Projection::velocities(Bodies& bodies) {
+  const KktInput input{.dynamics = false, .bias = &baumgarte(bodies, 0.5, 0), .coupling_bias = &coupling_bias_, .coupling_q = &coupling_q_};
+  if (coupling_q_.size() > 0) {
+    joint_coordinates(model_, bodies, q_, v_);
+    for (int c = 0; c < coupling_bias_.size(); ++c) {
+      coupling_bias_[c] = -coupling_residual_rate(model_, c, q_, v_);
+      coupling_q_[c] = q_[model_.joints()[model_.couplings()[c].of].q0 + model_.couplings()[c].of_freedom];
+    }
+  }
+  if (const Verdict v = solver_.solve(bodies, input, correction_, unused_); !v.ok()) return v;
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    bodies[b].v_WC += correction_[b].a_WC;
+    bodies[b].w_WB += correction_[b].alpha_WB;
+  }
+  return {};
+}
+
+const std::vector<Twist>& Projection::baumgarte(const Bodies& bodies, double alpha, double beta) {
+  for (int j = 0; j < static_cast<int>(bias_.size()); ++j) {
+    Residual r = -2 * alpha * joint_residual_rate(model_, j, bodies);
+    if (beta != 0) r -= beta * beta * joint_residual(model_, j, bodies);
+    bias_[j] = along_rows(model_, j, bodies, r);
+  }
+  return bias_;
+}
+
+const VecX& Projection::baumgarte_couplings(const Bodies& bodies, const VecX& wound, double alpha, double beta) {
+  measure(bodies, wound);
+  for (int c = 0; c < coupling_bias_.size(); ++c)
+    coupling_bias_[c] = -2 * alpha * coupling_residual_rate(model_, c, q_, v_) - beta * beta * coupling_residual(model_, c, q_);
+  return coupling_bias_;
+}
+
+}  // namespace invar

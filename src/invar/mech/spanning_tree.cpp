@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/mech/spanning_tree.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace invar {
+namespace {
+
+// Union-find over bodies; the ground is the last element.
+class Components {
+ public:
+  explicit Components(std::size_t n) : up_(n) { std::iota(up_.begin(), up_.end(), 0); }
+  int find(int a) {
+    while (up_[a] != a) a = up_[a] = up_[up_[a]];
+    return a;
+  }
+  bool join(int a, int b) {
+    a = find(a), b = find(b);
+    if (a == b) return false;
+    up_[a] = b;
+    return true;
+  }
+
+ private:
+  std::vector<int> up_;
+};
+
+bool has_armature(const Joint& joint) {
+  return std::any_of(joint.passive.begin(), joint.passive.end(), [](const Passive& p) { return p.armature > 0; });
+}
+
+// Joints in the order in which they may enter the tree.
+std::vector<int> by_worth(const Model& model) {
+  std::vector<int> order;
+  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j)
+    if (model.joints()[j].rows() > 0) order.push_back(j);
+  const auto worth = [&](int j) {
+    const Joint& joint = model.joints()[j];
+    return (joint.cut ? 0 : 100) + 2 * joint.rows() + (has_armature(joint) ? 1 : 0);
+  };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return worth(a) > worth(b); });
+  return order;
+}
+
+}  // namespace
+
+SpanningTree spanning_tree(const Model& model) {
+  const int n = static_cast<int>(model.bodies().size());
+  const auto index = [n](int body) { return body == kWorld ? n : body; };
+
+  // Choose the tree's joints, the most valuable first.
+  SpanningTree tree;
+  Components components(n + 1);
+  std::vector<std::vector<int>> at(n + 1);  // tree joints at each body
+  for (const int j : by_worth(model)) {
+    const Joint& joint = model.joints()[j];
+    if (components.join(index(joint.parent), index(joint.child))) {
+      at[index(joint.parent)].push_back(j);
+      at[index(joint.child)].push_back(j);
+    } else {
+      tree.closures.push_back(j);
+    }
+  }
+  std::sort(tree.closures.begin(), tree.closures.end());
+  for (auto& joints : at) std::sort(joints.begin(), joints.end(), std::greater<>());  // the stack below reverses
+
+  // Walk it from the ground, then from the heaviest body of every floating component: a light root would see its own mass
+  // as a small difference of what hangs on it.
+  tree.node_of_body.assign(n, -1);
+  std::vector<TreeNode> stack;
+  const auto expand = [&](int body, int node) {
+    for (const int j : at[index(body)]) {
+      const Joint& joint = model.joints()[j];
+      const bool reversed = joint.child == body;
+      const int outer = reversed ? joint.parent : joint.child;
+      if (outer == kWorld || tree.node_of_body[outer] >= 0) continue;
+      stack.push_back({outer, node, j, reversed});
+    }
+  };
+  const auto walk = [&] {
+    while (!stack.empty()) {
+      const TreeNode node = stack.back();
+      stack.pop_back();
+      if (tree.node_of_body[node.body] >= 0) continue;
+      const int id = static_cast<int>(tree.nodes.size());
+      tree.node_of_body[node.body] = id;
+      tree.nodes.push_back(node);
+      expand(node.body, id);
+    }
+  };
+  expand(kWorld, -1);
+  walk();
+  while (static_cast<int>(tree.nodes.size()) < n) {
+    int root = -1;
+    for (int b = 0; b < n; ++b)
+      if (tree.node_of_body[b] < 0 && (root < 0 || model.bodies()[b].inertia.mass > model.bodies()[root].inertia.mass)) root = b;
+    stack.push_back({root, -1, -1, false});
+    walk();
+  }
+  return tree;
+}
+
+}  // namespace invar

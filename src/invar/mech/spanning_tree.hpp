@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/model/model.hpp"
+
+namespace invar {
+
+/// A body in the spanning tree, hanging on its inner body by a joint.
+struct TreeNode {
+  int body;       ///< index in the model
+  int inner;      ///< node it hangs on; -1: the ground, or nothing (floating root)
+  int joint;      ///< the joint between them; -1: floating root
+  bool reversed;  ///< the joint's child is the inner body
+};
+
+/// The part of the body-joint graph without loops. Joints outside it that hold something are closures; free joints hold
+/// nothing and are never part of it.
+struct SpanningTree {
+  std::vector<TreeNode> nodes;    ///< inner bodies first
+  std::vector<int> node_of_body;  ///< per body
+  std::vector<int> closures;      ///< joints, in the order of the model
+};
+
+/// Keeps the joints with the most rows in the tree (closures are dear), so a ball is cut before a hinge; joints marked `cut`
+/// go first. A pure function of the model. A floating part hangs on its
+/// heaviest body. Children follow their inner body in depth-first order.
+SpanningTree spanning_tree(const Model& model);
+
+}  // namespace invar

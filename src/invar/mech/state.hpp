@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/geom/vector.hpp"
+
+namespace invar {
+
+/// What a formulation integrates. The numbers mean what the formulation says; everybody else sees Bodies.
+struct State {
+  VecX q;      ///< configuration, in the formulation's coordinates
+  VecX v;      ///< velocity: the tangent of q, in the formulation's components
+  VecX wound;  ///< last settled coordinate of every joint freedom; angles are counted over all turns (model.nv() entries)
+  VecX aux;    ///< auxiliary first-order states: 0 work done by Port and efforts, 1 energy dissipated (J), then those of actuators
+};
+inline constexpr int kWork = 0, kDissipated = 1, kAuxiliaries = 2;
+
+/// Time derivative of a State.
+struct Rate {
+  VecX v;    ///< tangent of q
+  VecX a;    ///< derivative of v
+  VecX aux;  ///< derivative of aux
+};
+
+}  // namespace invar

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/mech/system.hpp"
+
+#include <algorithm>
+
+namespace invar {
+
+void System::gather(double t, const State& x) {
+  formulation_.bodies(x, bodies_);
+  load_.clear();
+  for (const Environment* e : environments_) e->add(instant(t), bodies_, load_);
+}
+
+Verdict System::rate(double t, const State& x, Rate& rate) {
+  gather(t, x);
+  const Verdict verdict = formulation_.rate(x, load_, rate);  // sets the power of efforts and of dissipation
+  for (std::size_t b = 0; b < bodies_.size(); ++b)
+    rate.aux[kWork] += power(load_.port[b], Twist{bodies_[b].w_WB, bodies_[b].v_WC});
+  return verdict;
+}
+
+Verdict System::evaluate(double t, const State& x, Evaluation& out) {
+  gather(t, x);
+  return formulation_.evaluate(x, load_, out);
+}
+
+double System::next_event(double t) const {
+  double next = std::numeric_limits<double>::infinity();
+  for (const Environment* e : environments_) next = std::min(next, e->next_event(t));
+  return next;
+}
+
+}  // namespace invar

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "invar/mech/environment.hpp"
+#include "invar/mech/formulation.hpp"
+
+namespace invar {
+
+/// A formulation together with what acts on it: the right-hand side that integrators see.
+class System {
+ public:
+  explicit System(Formulation& formulation)
+      : formulation_(formulation), bodies_(formulation.model().bodies().size()), load_(formulation.model()) {}
+
+  void add(const Environment& environment) { environments_.push_back(&environment); }
+
+  const Formulation& formulation() const { return formulation_; }
+  const Model& model() const { return formulation_.model(); }
+
+  /// The run loop calls enter(t0, t1) before stepping over [t0, t1], within which everything that acts is smooth: t1 is at
+  /// most next_event(t0). From then on edges are seen from inside that segment (see Instant), until the next enter.
+  /// enter(t, t) sees t from the right; before any call every time is seen from the right.
+  void enter(double t0, double t1) { inside_ = t0 + 0.5 * (t1 - t0); }
+  Instant instant(double t) const { return std::isnan(inside_) ? Instant(t) : Instant(t, inside_); }
+
+  /// Time derivative of x at t, work and dissipation included.
+  Verdict rate(double t, const State& x, Rate& rate);
+  /// Everything at t, x: for recorders.
+  Verdict evaluate(double t, const State& x, Evaluation& out);
+  /// The load at t, x as last computed by rate or evaluate.
+  const Load& load() const { return load_; }
+
+  void retract(const State& from, const VecX& u, State& to) const { formulation_.retract(from, u, to); }
+  void pull(const VecX& u, const VecX& v, VecX& u_dot) const { formulation_.pull(u, v, u_dot); }
+  Verdict settle(State& x) { return formulation_.settle(x); }
+
+  /// The first time after t at which something that acts is not smooth.
+  double next_event(double t) const;
+
+ private:
+  void gather(double t, const State& x);
+
+  Formulation& formulation_;
+  std::vector<const Environment*> environments_;
+  Bodies bodies_;
+  Load load_;
+  double inside_ = std::numeric_limits<double>::quiet_NaN();  ///< s; middle of the segment entered last
+};
+
+}  // namespace invar

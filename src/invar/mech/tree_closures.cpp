@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows across the tree: each starts as a pair of unit wrenches (or efforts) at its ends, runs to the root as a column of the
+// elimination, and meets the others in Lambda:  Lambda y = right + c - (bias acceleration of the row).
+#include <algorithm>
+#include <cmath>
+
+#include "invar/mech/joint_rows.hpp"
+#include "invar/mech/tree_store.hpp"
+
+namespace invar {
+
+using kernel::Hang;
+using Link = kernel::Link<V>;
+using Work = kernel::Work<V>;
+using Column = kernel::Column<V>;
+
+namespace {
+
+struct End {
+  int slot;  // 0: ground
+  V arm;     // O -> joint point
+};
+
+// Bias acceleration of the body-fixed point at the end of an arm, and of the body's rotation.
+V point_bias(const Work& x, const V& arm) { return x.abar + cross(x.alphabar, arm) + cross(x.w, cross(x.w, arm)); }
+
+// A row pushes the body at its end with (m, f) at the joint point, per unit multiplier: minus that in the bias wrench.
+void push(Column& column, const V& arm, const V& m, const V& f) {
+  column.f -= f;
+  column.n -= m + cross(arm, f);
+}
+
+}  // namespace
+
+void TreeSolver::start_columns(const Bodies& bodies, const KktInput& input) {
+  Store& s = *store_;
+  std::fill(s.lambda.begin(), s.lambda.end(), 0.0);
+  std::fill(s.right.begin(), s.right.end(), 0.0);
+  for (const int c : s.starts) {
+    Column& column = s.columns[c];
+    column.f = column.n = V{};
+    for (int k = 0; k < 3; ++k) column.t[k] = 0;
+  }
+  for (int c = 0; c < static_cast<int>(s.closures.size()); ++c) {
+    const Closure& closure = s.closures[c];
+    switch (closure.sort) {
+      case Closure::Sort::Joint:
+        if (model_.joints()[closure.index].kind == JointKind::Spherical) start_ball_rows(c, input);
+        else start_joint_rows(c, bodies, input);
+        break;
+      case Closure::Sort::Rotor:
+        start_dual_row(closure.row, closure.index, closure.freedom, 1, bodies, input.dynamics);
+        s.lambda[static_cast<std::size_t>(closure.row) * (rows_ + 1)] +=
+            1 / model_.joints()[closure.index].passive[closure.freedom].armature;
+        break;
+      case Closure::Sort::Coupling: start_coupling_row(c, bodies, input); break;
+    }
+  }
+}
+
+// A ball needs no axes: its rows are World's, its right side has no velocity product of its own.
+void TreeSolver::start_ball_rows(int c, const KktInput& input) {
+  Store& s = *store_;
+  const Closure& closure = s.closures[c];
+  V relative{};
+  for (const int end : {0, 1}) {
+    const Work& x = s.work[closure.slot[end]];
+    const V arm = x.R * closure.arm[end];
+    const double side = end == 1 ? 1 : -1;
+    relative += side * point_bias(x, arm);
+    if (closure.slot[end] == 0) continue;
+    Column* column = &s.columns[closure.column[end]];
+    for (int k = 0; k < 3; ++k) push(column[k], arm, V{}, V::axis(k, side));
+  }
+  if (input.bias) relative -= pack((*input.bias)[closure.index].linear);
+  (-relative).store(s.right.data() + closure.row);
+  for (int k = 0; k < 3; ++k) s.direction[closure.row + k] = linear(Vec3::Unit(k));
+}
+
+void TreeSolver::start_joint_rows(int c, const Bodies& bodies, const KktInput& input) {
+  Store& s = *store_;
+  const Closure& closure = s.closures[c];
+  const Joint& joint = model_.joints()[closure.index];
+  JointAt at;
+  joint_at(model_, closure.index, bodies, input.dynamics, at);
+  Vec6 wanted = at.bias;
+  if (input.bias) wanted.head<3>() += (*input.bias)[closure.index].angular, wanted.tail<3>() += (*input.bias)[closure.index].linear;
+  for (int k = 0; k < closure.rows; ++k) {
+    // Unit rows in the metric (v, length w), so that pivots are comparable.
+    Vec6 row = at.C.row(k).transpose();
+    const double length = model_.length();
+    row /= std::sqrt(row.head<3>().squaredNorm() / (length * length) + row.tail<3>().squaredNorm());
+    s.direction[closure.row + k] = row;
+    s.right[closure.row + k] = row.dot(wanted);
+    start_row(closure.row + k, joint, at, row, 1);
+  }
+}
+
+// Both ends of a row along a direction (angular; linear) at a joint, and its bias acceleration.
+void TreeSolver::start_row(int id, const Joint& joint, const JointAt& at, const Vec6& row, double factor) {
+  Store& s = *store_;
+  const V m = pack(factor * row.head<3>()), f = pack(factor * row.tail<3>());
+  for (const bool at_child : {false, true}) {
+    const int body = at_child ? joint.child : joint.parent;
+    const int slot = body == kWorld ? 0 : s.slot_of_body[body];
+    const Work& x = s.work[slot];
+    const V arm = slot == 0 ? V{} : x.c + pack(at_child ? at.arm_child : at.arm_parent);
+    const double bias = dot(f, point_bias(x, arm)) + dot(m, x.alphabar);
+    s.right[id] -= at_child ? bias : -bias;
+    if (slot == 0) continue;
+    Column& column = s.columns[s.column_at(slot, id)];
+    if (at_child) push(column, arm, m, f);
+    else push(column, arm, -m, -f);
+  }
+}
+
+// A row on the acceleration of one joint freedom: an effort on a tree joint, otherwise the dual wrench on both bodies.
+void TreeSolver::start_dual_row(int id, int j, int freedom, double factor, const Bodies& bodies, bool rates) {
+  Store& s = *store_;
+  const Joint& joint = model_.joints()[j];
+  for (const int body : {joint.child, joint.parent}) {
+    if (body == kWorld) continue;
+    const int slot = s.slot_of_body[body];
+    if (s.links[slot].joint != j) continue;
+    s.columns[s.column_at(slot, id)].t[freedom] += factor;
+    return;
+  }
+  JointAt at;
+  joint_at(model_, j, bodies, rates, at);
+  s.right[id] += factor * at.dual.col(freedom).dot(at.bias);
+  start_row(id, joint, at, at.dual.col(freedom), factor);
+}
+
+// q_driven'' - p'(q) q'' = p''(q) q'²
+void TreeSolver::start_coupling_row(int c, const Bodies& bodies, const KktInput& input) {
+  Store& s = *store_;
+  const Closure& closure = s.closures[c];
+  const Coupling& coupling = model_.couplings()[closure.index];
+  JointAt of;
+  joint_at(model_, coupling.of, bodies, input.dynamics, of);
+  const double v = of.v[coupling.of_freedom];
+  const Slope p = coupling_slope(coupling, input.coupling_q ? (*input.coupling_q)[closure.index] : of.q[coupling.of_freedom]);
+  s.right[closure.row] += p.second * v * v + (input.coupling_bias ? (*input.coupling_bias)[closure.index] : 0.0);
+  start_dual_row(closure.row, coupling.joint, coupling.freedom, 1, bodies, input.dynamics);
+  start_dual_row(closure.row, coupling.of, coupling.of_freedom, -p.first, bodies, input.dynamics);
+}
+
+// Cholesky of Lambda, always on the row with the largest pivot over its own diagonal; rows beyond the rank carry nothing.
+// The factor stands below the diagonal in the order of elimination, because rows and columns are swapped along the way.
+Verdict TreeSolver::solve_closures() {
+  Store& s = *store_;
+  const int n = rows_;
+  double* L = s.lambda.data();
+  double* y = s.multiplier.data();
+  const auto row = [&](int i) { return L + static_cast<std::ptrdiff_t>(i) * n; };
+  for (int i = 0; i < n; ++i) s.order[i] = i, s.diagonal[i] = row(i)[i], y[i] = s.right[i];
+  const double least = 1e-11 / s.max_mass;
+  double scale = model_.gravity().norm();
+  for (int i = 0; i < n; ++i) scale = std::max(scale, std::abs(y[i]));
+  weakest_kept_ = 1, strongest_left_ = 0, rank_ = n;
+
+  for (int k = 0; k < n; ++k) {
+    int best = k;
+    double ratio = -1;
+    for (int i = k; i < n; ++i) {
+      const double r = s.diagonal[i] > least ? row(i)[i] / s.diagonal[i] : 0;
+      if (r > ratio) ratio = r, best = i;
+    }
+    if (wanted_rank_ >= 0 ? k >= wanted_rank_ : ratio < 1e-11) {
+      strongest_left_ = ratio;
+      rank_ = k;
+      break;
+    }
+    if (best != k) swap_rows(k, best);
+    const double pivot = row(k)[k];
+    if (!(pivot > 0)) return {Status::Singular, -1, joint_of_row(s.order[k]), pivot};
+    weakest_kept_ = std::min(weakest_kept_, ratio);
+    const double inverse = 1 / std::sqrt(pivot);
+    row(k)[k] = inverse;
+    y[k] *= inverse;
+    for (int i = k + 1; i < n; ++i) row(i)[k] *= inverse;
+    for (int i = k + 1; i < n; ++i) {
+      const double l = row(i)[k];
+      y[i] -= l * y[k];
+      for (int j = k + 1; j <= i; ++j) row(i)[j] -= l * row(j)[k];
+    }
+  }
+
+  // A row left out must agree with the others: what is left of its right side is an acceleration nobody can give.
+  for (int k = rank_; k < n; ++k)
+    if (std::abs(y[k]) > 1e-6 * scale) return {Status::Contradictory, -1, joint_of_row(s.order[k]), y[k]};
+
+  // Back substitution over the rows that were kept, then out of the order of elimination.
+  for (int k = rank_; k < n; ++k) y[k] = 0;
+  for (int k = rank_ - 1; k >= 0; --k) {
+    for (int i = k + 1; i < rank_; ++i) y[k] -= row(i)[k] * y[i];
+    y[k] *= row(k)[k];
+  }
+  for (int k = 0; k < n; ++k) s.right[s.order[k]] = y[k];
+  std::copy(s.right.begin(), s.right.end(), s.multiplier.begin());
+  return {};
+}
+
+// Exchanges rows and columns a < b of the symmetric matrix of which the lower part is stored.
+void TreeSolver::swap_rows(int a, int b) {
+  Store& s = *store_;
+  const auto at = [&](int i, int j) -> double& { return s.lambda[static_cast<std::size_t>(i) * rows_ + j]; };
+  for (int j = 0; j < a; ++j) std::swap(at(a, j), at(b, j));
+  for (int j = a + 1; j < b; ++j) std::swap(at(j, a), at(b, j));
+  for (int j = b + 1; j < rows_; ++j) std::swap(at(j, a), at(j, b));
+  std::swap(at(a, a), at(b, b));
+  std::swap(s.diagonal[a], s.diagonal[b]);
+  std::swap(s.multiplier[a], s.multiplier[b]);
+  std::swap(s.order[a], s.order[b]);
+}
+
+int TreeSolver::joint_of_row(int row) const {
+  for (const Closure& c : store_->closures)
+    if (row >= c.row && row < c.row + c.rows) return c.sort == Closure::Sort::Coupling ? model_.couplings()[c.index].joint : c.index;
+  return -1;
+}
+
+void TreeSolver::closure_reactions(std::vector<Wrench>& reactions) const {
+  const Store& s = *store_;
+  for (const Closure& closure : s.closures) {
+    if (closure.sort != Closure::Sort::Joint) continue;
+    Vec6 on_child = Vec6::Zero();
+    for (int k = closure.row; k < closure.row + closure.rows; ++k) on_child += s.multiplier[k] * s.direction[k];
+    reactions[closure.index] = {-on_child.head<3>(), -on_child.tail<3>()};
+  }
+}
+
+}  // namespace invar

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants of the tree elimination: what can be known before any state.
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "invar/mech/tree_store.hpp"
+#include "invar/model/joint/kinds.hpp"
+
+namespace invar {
+namespace {
+
+using kernel::Hang;
+
+bool any_armature(const Joint& joint) {
+  return std::any_of(joint.passive.begin(), joint.passive.end(), [](const Passive& p) { return p.armature > 0; });
+}
+
+Hang hang_of(const Joint& joint) {
+  switch (joint.kind) {
+    case JointKind::Fixed: return Hang::Fixed;
+    case JointKind::Revolute: return Hang::Revolute;
+    case JointKind::Spherical: return any_armature(joint) ? Hang::Serial : Hang::Ball;
+    default: return Hang::Serial;
+  }
+}
+
+// Theta = mid 1 - b bᵀ + g gᵀ with the principal moments low <= mid <= high: two vectors to turn instead of a tensor.
+void set_inertia(const Inertia& inertia, const Vec3& c, kernel::Link<V>& link) {
+  const Mat3 theta = inertia.I_C + inertia.mass * (c.squaredNorm() * Mat3::Identity() - c * c.transpose());
+  const Eigen::SelfAdjointEigenSolver<Mat3> eigen(theta);
+  const Vec3 moment = eigen.eigenvalues();
+  link.mid = moment[1];
+  link.b = triple(std::sqrt(std::max(0.0, moment[1] - moment[0])) * eigen.eigenvectors().col(0));
+  link.g = triple(std::sqrt(std::max(0.0, moment[2] - moment[1])) * eigen.eigenvectors().col(2));
+  link.mass = inertia.mass;
+  link.c = triple(c);
+}
+
+// The axes of a Serial joint in the body that carries them. F's axes belong to the joint's parent, M's to its child.
+void add_freedoms(const Joint& joint, bool reversed, std::vector<kernel::Freedom<V>>& out) {
+  const double sign = reversed ? -1 : 1;
+  const auto add = [&](int k, const Vec3& axis, bool on_parent, bool is_angular) {
+    kernel::Freedom<V> f{};
+    const Quat& turn = on_parent ? joint.X_PF.q : joint.X_CM.q;
+    f.axis = triple(turn * axis);
+    f.on_inner = on_parent != reversed;
+    f.is_angular = is_angular;
+    f.sign = sign;
+    f.pitch = joint.kind == JointKind::Screw ? joint.pitch : 0;
+    f.armature = joint.passive[k].armature;
+    out.push_back(f);
+  };
+  const Vec3 x = Vec3::UnitX(), y = Vec3::UnitY(), z = Vec3::UnitZ();
+  switch (joint.kind) {
+    case JointKind::Prismatic: add(0, z, true, false); break;
+    case JointKind::Screw: add(0, z, true, true); break;
+    case JointKind::Cylindrical: add(0, z, true, true), add(1, z, true, false); break;
+    case JointKind::Universal: add(0, z, true, true), add(1, x, false, true); break;
+    case JointKind::Planar: add(0, x, true, false), add(1, y, true, false), add(2, z, true, true); break;
+    case JointKind::Spherical: add(0, x, true, true), add(1, y, true, true), add(2, z, true, true); break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+// A column costs about 5 ns per body that it passes and 1 ns per pair of columns there; the factorization of Lambda m³/6.
+double closure_cost(const Model& model, const SpanningTree& tree) {
+  std::vector<int> columns(tree.nodes.size(), 0), last(tree.nodes.size(), -1);
+  int id = 0, rows = 0;
+  const auto run_down = [&](int joint, int count) {
+    for (const int body : {model.joints()[joint].parent, model.joints()[joint].child})
+      for (int node = body == kWorld ? -1 : tree.node_of_body[body]; node >= 0 && last[node] != id; node = tree.nodes[node].inner)
+        last[node] = id, columns[node] += count;
+  };
+  for (const int j : tree.closures) {
+    const int count = model.joints()[j].rows() + (any_armature(model.joints()[j]) ? model.joints()[j].nv : 0);
+    run_down(j, count);
+    rows += count, ++id;
+  }
+  for (const Coupling& coupling : model.couplings()) run_down(coupling.joint, 1), run_down(coupling.of, 1), ++rows, ++id;
+  double cost = static_cast<double>(rows) * rows * rows / 6;
+  for (const int c : columns) cost += 5.0 * c + 1.0 * c * c;
+  return cost;
+}
+
+void TreeSolver::compile_links() {
+  Store& s = *store_;
+  const int n = static_cast<int>(tree_.nodes.size());
+  s.links.resize(n + 1);
+  s.work.resize(n + 1);
+  s.slot_of_body.assign(n, 0);
+  std::vector<Vec3> p_BO(n + 1, Vec3::Zero());  // reference point of every slot in its body frame
+
+  for (int i = 0; i < n; ++i) {
+    const TreeNode& node = tree_.nodes[i];
+    const Body& body = model_.bodies()[node.body];
+    kernel::Link<V>& link = s.links[i + 1] = {};
+    link.body = node.body;
+    link.joint = node.joint;
+    link.inner = node.inner + 1;
+    link.effort = -1;
+    link.reversed = node.reversed;
+    s.slot_of_body[node.body] = i + 1;
+
+    if (node.joint < 0) {
+      link.hang = Hang::Root;
+      p_BO[i + 1] = body.inertia.p_BC;
+    } else {
+      const Joint& joint = model_.joints()[node.joint];
+      const Pose& inner_side = node.reversed ? joint.X_CM : joint.X_PF;
+      const Pose& outer_side = node.reversed ? joint.X_PF : joint.X_CM;
+      link.hang = hang_of(joint);
+      link.effort = joint.nv > 0 ? joint.v0 : -1;
+      p_BO[i + 1] = outer_side.p;
+      if (link.inner > 0) link.d = triple(inner_side.p - p_BO[link.inner]);
+      else link.anchor = pack(inner_side.p);
+      if (link.hang == Hang::Revolute) {
+        link.axis = triple((node.reversed ? -1.0 : 1.0) * (outer_side.q * Vec3::UnitZ()));
+        link.armature = joint.passive[0].armature;
+      }
+      if (link.hang == Hang::Serial) {
+        link.freedom = static_cast<int>(s.freedoms.size());
+        add_freedoms(joint, node.reversed, s.freedoms);
+        link.freedoms = joint.nv;
+      }
+    }
+    set_inertia(body.inertia, body.inertia.p_BC - p_BO[i + 1], link);
+  }
+
+  // Round-off of a subtree's inertia: what a pivot must exceed to be one. Lengths along the tree bound the arms.
+  std::vector<double> mass(n + 1, 0), moment(n + 1, 0);
+  for (int i = n; i > 0; --i) {
+    kernel::Link<V>& link = s.links[i];
+    const double arm = Vec3(link.d.x, link.d.y, link.d.z).norm() + model_.length();
+    mass[i] += link.mass;
+    moment[i] += link.mid + Vec3(link.g.x, link.g.y, link.g.z).squaredNorm();
+    link.floor = 1e-15 * moment[i];
+    mass[link.inner] += mass[i];
+    moment[link.inner] += moment[i] + mass[i] * arm * arm;
+  }
+  s.max_mass = 0;
+  for (int i = 1; i <= n; ++i) s.max_mass = std::max(s.max_mass, s.links[i].mass);
+  if (s.max_mass == 0) s.max_mass = 1;
+}
+
+void TreeSolver::compile_columns() {
+  Store& s = *store_;
+  const int n = static_cast<int>(tree_.nodes.size());
+  const auto add_closure = [&](Closure::Sort sort, int index, int freedom, int rows) {
+    s.closures.push_back({sort, index, freedom, rows_, rows});
+    rows_ += rows;
+  };
+  std::vector<bool> in_tree(model_.joints().size(), false);
+  for (const TreeNode& node : tree_.nodes)
+    if (node.joint >= 0) in_tree[node.joint] = true;
+  for (const int j : tree_.closures) add_closure(Closure::Sort::Joint, j, 0, model_.joints()[j].rows());
+  for (int j = 0; j < static_cast<int>(model_.joints().size()); ++j) {
+    if (in_tree[j]) continue;
+    s.loose.push_back(j);
+    for (int k = 0; k < model_.joints()[j].nv; ++k)
+      if (model_.joints()[j].passive[k].armature > 0) ++rotors_, add_closure(Closure::Sort::Rotor, j, k, 1);
+  }
+  for (int c = 0; c < static_cast<int>(model_.couplings().size()); ++c) add_closure(Closure::Sort::Coupling, c, 0, 1);
+
+  // Every row runs from its ends to the ground or root; list the rows that pass each slot.
+  std::vector<std::vector<int>> passing(n + 1);
+  const auto run_down = [&](int body, const Closure& closure) {
+    for (int slot = body == kWorld ? 0 : s.slot_of_body[body]; slot > 0; slot = s.links[slot].inner)
+      for (int k = 0; k < closure.rows; ++k) passing[slot].push_back(closure.row + k);
+  };
+  for (const Closure& closure : s.closures) {
+    std::vector<int> joints = {closure.index};
+    if (closure.sort == Closure::Sort::Coupling)
+      joints = {model_.couplings()[closure.index].joint, model_.couplings()[closure.index].of};
+    for (const int j : joints) run_down(model_.joints()[j].parent, closure), run_down(model_.joints()[j].child, closure);
+  }
+  for (int i = 1; i <= n; ++i) {
+    auto& ids = passing[i];
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    kernel::Link<V>& link = s.links[i];
+    link.column = static_cast<int>(s.columns.size());
+    link.columns = static_cast<int>(ids.size());
+    for (const int id : ids) {
+      kernel::Column<V> column{};
+      column.id = id;
+      column.up = link.inner > 0 ? s.column_at(link.inner, id) : -1;
+      s.columns.push_back(column);
+    }
+  }
+  mark_starts();
+  s.lambda.assign(static_cast<std::size_t>(rows_) * rows_, 0);
+  s.right.assign(rows_, 0);
+  s.multiplier.assign(rows_, 0);
+  s.diagonal.assign(rows_, 0);
+  s.order.assign(rows_, 0);
+  s.direction.assign(rows_, Vec6::Zero());
+}
+
+// Where rows begin, and which column reaches the one below it first: nothing else has to be cleared in a solve.
+void TreeSolver::mark_starts() {
+  Store& s = *store_;
+  std::vector<bool> touched(s.columns.size(), false);
+  const auto begin = [&](int body, int id) {
+    if (body == kWorld) return;
+    const int column = s.column_at(s.slot_of_body[body], id);
+    if (!touched[column]) s.starts.push_back(column);
+    touched[column] = true;
+  };
+  for (Closure& closure : s.closures) {
+    std::vector<int> joints = {closure.index};
+    if (closure.sort == Closure::Sort::Coupling)
+      joints = {model_.couplings()[closure.index].joint, model_.couplings()[closure.index].of};
+    for (const int j : joints)
+      for (const int body : {model_.joints()[j].parent, model_.joints()[j].child}) {
+        for (int k = 0; k < closure.rows; ++k) begin(body, closure.row + k);
+        if (body != kWorld && closure.sort == Closure::Sort::Coupling && s.links[s.slot_of_body[body]].joint == j)
+          s.links[s.slot_of_body[body]].driven = true;
+      }
+    const Joint& joint = model_.joints()[joints[0]];
+    if (closure.sort != Closure::Sort::Joint || joint.kind != JointKind::Spherical) continue;
+    for (const int end : {0, 1}) {
+      const int body = end == 0 ? joint.parent : joint.child;
+      if (body == kWorld) continue;
+      closure.slot[end] = s.slot_of_body[body];
+      closure.column[end] = s.column_at(closure.slot[end], closure.row);
+      const kernel::Triple<double>& c = s.links[closure.slot[end]].c;
+      closure.arm[end] = triple((end == 0 ? joint.X_PF.p : joint.X_CM.p) - model_.bodies()[body].inertia.p_BC + Vec3(c.x, c.y, c.z));
+    }
+  }
+  // The elimination visits slots from the last to the first.
+  for (int i = static_cast<int>(s.links.size()) - 1; i > 0; --i)
+    for (int c = s.links[i].column; c < s.links[i].column + s.links[i].columns; ++c) {
+      kernel::Column<V>& column = s.columns[c];
+      if (column.up < 0) continue;
+      column.first = !touched[column.up];
+      touched[column.up] = true;
+    }
+}
+
+}  // namespace invar

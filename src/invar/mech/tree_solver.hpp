@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "invar/mech/joint_rows.hpp"
+#include "invar/mech/kkt_solver.hpp"
+#include "invar/mech/spanning_tree.hpp"
+
+namespace invar {
+
+/// What closures, couplings and rotors of cut joints add to one elimination, roughly in ns: columns along their paths, Lambda.
+/// Known before anything is allocated.
+double closure_cost(const Model& model, const SpanningTree& tree);
+
+/// Leaf-to-root elimination over the spanning tree, O(N), with one column per row of every closure and coupling and a dense
+/// matrix Lambda between those columns. The reference point of a body is its inner joint, axes are those of World: positions
+/// enter only through relative displacements, so accuracy does not depend on the distance from the World origin.
+class TreeSolver final : public KktSolver {
+ public:
+  TreeSolver(const Model& model, const SpanningTree& tree);
+  ~TreeSolver() override;
+
+  /// Closure rows that depend on others get no force; see closure_rank().
+  Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions) override;
+
+  /// Rows of closures, couplings and rotors of cut joints; how many of them the last solve found independent.
+  int closure_rows() const { return rows_; }
+  int closure_rank() const { return rank_; }
+  /// Those of them that are rotors of cut joints: never dependent.
+  int rotor_rows() const { return rotors_; }
+  /// The number of independent rows if somebody knows better (an analysis of the geometry); -1: count pivots.
+  void set_closure_rank(int rank) { wanted_rank_ = rank; }
+  /// Smallest accepted and largest rejected pivot of the last solve, each over its own diagonal entry.
+  double weakest_kept() const { return weakest_kept_; }
+  double strongest_left() const { return strongest_left_; }
+  /// Effort on the driven joint of a coupling in the last solve.
+  double coupling_effort(int coupling) const override;
+
+ private:
+  struct Store;  // arrays of the kernel's vector types, whose layout follows the build's target and must not reach a header
+
+  void compile_links();
+  void compile_columns();
+  void mark_starts();
+  const Port* gather_loads(const Bodies& bodies, const KktInput& input);
+  void kinematics(const Bodies& bodies, const KktInput& input, const Port* port);
+  void serial_kinematics(int slot, const Bodies& bodies, bool dynamics);
+  void start_columns(const Bodies& bodies, const KktInput& input);
+  void start_joint_rows(int closure, const Bodies& bodies, const KktInput& input);
+  void start_ball_rows(int closure, const KktInput& input);
+  void start_coupling_row(int closure, const Bodies& bodies, const KktInput& input);
+  void start_row(int row, const Joint& joint, const JointAt& at, const Vec6& direction, double factor);
+  void start_dual_row(int row, int joint, int freedom, double factor, const Bodies& bodies, bool dynamics);
+  Verdict eliminate(const KktInput& input);
+  Verdict solve_closures();
+  void swap_rows(int a, int b);
+  int joint_of_row(int row) const;
+  void apply_multipliers();
+  void expand(const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions);
+  void closure_reactions(std::vector<Wrench>& reactions) const;
+
+  const Model& model_;
+  SpanningTree tree_;
+  std::unique_ptr<Store> store_;
+  int rows_ = 0, rotors_ = 0, rank_ = 0, wanted_rank_ = -1;
+  double weakest_kept_ = 1, strongest_left_ = 0;
+};
+
+}  // namespace invar

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/mech/kernel/link.hpp"
+#include "invar/mech/tree_solver.hpp"
+
+namespace invar {
+
+using V = kernel::Fast;
+
+inline V pack(const Vec3& a) {
+  const double four[4] = {a.x(), a.y(), a.z(), 0};
+  return V::load(four);
+}
+inline kernel::Triple<double> triple(const Vec3& a) { return {a.x(), a.y(), a.z()}; }
+inline Vec3 unpack(const V& a) { return {kernel::first(a), kernel::second(a), kernel::third(a)}; }
+
+/// Rows that couple bodies across the tree: those of a cut joint, of a coupling, or of a rotor on a cut joint.
+struct Closure {
+  enum class Sort { Joint, Coupling, Rotor };
+  Sort sort;
+  int index;      // joint or coupling
+  int freedom;    // Rotor: which freedom of the joint
+  int row, rows;  // place in Lambda
+  // A cut ball, whose rows need nothing else: per end (0 parent, 1 child) the body, the first of its columns, and the arm
+  // from O to the joint point in body axes.
+  int slot[2] = {0, 0};
+  int column[2] = {-1, -1};
+  kernel::Triple<double> arm[2] = {};
+};
+
+struct TreeSolver::Store {
+  std::vector<kernel::Link<V>> links;        // slot 0 is the ground
+  std::vector<kernel::Work<V>> work;         // one per slot
+  std::vector<kernel::Freedom<V>> freedoms;  // of Serial hangs
+  std::vector<kernel::Column<V>> columns;    // per body, the closure columns that pass it
+  std::vector<Closure> closures;
+  std::vector<int> starts;                   // columns at which rows begin: cleared before every solve
+  std::vector<int> loose;                    // joints outside the tree, free ones included
+  std::vector<int> slot_of_body;
+
+  std::vector<double> lambda;                // rows x rows, row-major; lower part as assembled, then the factor
+  std::vector<double> right, multiplier;     // rows
+  std::vector<double> diagonal;              // rows: of Lambda before the factorization
+  std::vector<int> order;                    // rows in order of elimination
+  std::vector<Vec6> direction;               // rows: (moment; force) on the child at the joint point, World (closure joints)
+  Port external;                             // port plus the efforts of loose joints
+  double max_mass = 1;
+
+  // Place of row `id` among the columns of a slot.
+  int column_at(int slot, int id) const {
+    const kernel::Link<V>& link = links[slot];
+    for (int c = link.column; c < link.column + link.columns; ++c)
+      if (columns[c].id == id) return c;
+    return -1;
+  }
+};
+
+}  // namespace invar

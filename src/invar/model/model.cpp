@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/model/model.hpp"
+
+#include <cmath>
+
+#include "invar/model/model_check.hpp"
+
+// The order of the work: names first, since every later sentence uses them; then bodies, joints, couplings and frames one by
+// one; then what follows from all of them (places in the stacked vectors, scales, the start configuration).
+namespace invar {
+namespace {
+
+const std::string kWorldName = "world";
+
+/// Names of one kind of item, each used once, none of them empty.
+template <class Spec>
+Result<Index> index_of(const std::vector<Spec>& items, const char* what) {
+  Index index;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Spec& item = items[i];
+    if (item.name.empty()) return tl::unexpected(error_at(item.where, "name", "{} number {} has no name", what, i + 1));
+    if (item.name == kWorldName)
+      return tl::unexpected(error_at(item.where, "name", "no {} can be called 'world': that is the name of the ground", what));
+    const auto [it, fresh] = index.emplace(item.name, static_cast<int>(i));
+    if (fresh) continue;
+    const std::string& first = items[static_cast<std::size_t>(it->second)].where.of("name");
+    return tl::unexpected(error_at(item.where, "name", "{} name '{}' is used twice{}; give each its own", what, item.name,
+                                   first.empty() ? "" : " (the first at " + first + ")"));
+  }
+  return index;
+}
+
+Result<Joint> checked_joint(const JointSpec& spec, const Index& bodies, Warnings* warnings) {
+  const std::string who = fmt::format("joint '{}'", spec.name);
+  const auto parent = body_named(spec.parent, bodies, who, spec.where, "parent");
+  if (!parent) return tl::unexpected(parent.error());
+  const auto child = body_named(spec.child, bodies, who, spec.where, "child");
+  if (!child) return tl::unexpected(child.error());
+  if (*child == kWorld)
+    return tl::unexpected(error_at(
+        spec.where, "child", "{} has the world as its child; swap parent and child, and at_parent and at_child with them", who));
+  if (*child == *parent) return tl::unexpected(error_at(spec.where, "child", "{} connects body '{}' to itself", who, spec.child));
+  if (const Flaw f = check_joint(spec)) return tl::unexpected(*f);
+  return make_joint(spec, *parent, *child, warnings);
+}
+
+/// Writes what [initial] says into q. A locked joint is where it is held; [initial] may only repeat that.
+Flaw set_initial(const ModelSpec& spec, const Index& names, const std::vector<Joint>& joints, VecX& q) {
+  for (const auto& [joint, numbers] : spec.initial) {
+    const std::string field = "initial." + joint;
+    const auto it = names.find(joint);
+    if (it == names.end())
+      return error_at(spec.where, field, "[initial] names joint '{}', which does not exist{}", joint, suggestion(joint, names));
+    const auto i = static_cast<std::size_t>(it->second);
+    const Joint& j = joints[i];
+    const auto values = coordinates_from(j.spec_kind, joint, numbers, spec.where, field);
+    if (!values) return values.error();
+    if (!spec.joints[i].locked) {
+      q.segment(j.q0, j.nq) = *values;
+      continue;
+    }
+    const auto held = coordinates_from(j.spec_kind, joint, spec.joints[i].locked_at, spec.where, field);
+    if (held && values->size() > 0 && (*held - *values).lpNorm<Eigen::Infinity>() > 1e-12)
+      return error_at(spec.where, field, "joint '{}' is locked, but [initial] puts it elsewhere; move it there with locked_at",
+                      joint);
+  }
+  return {};
+}
+
+/// Root mean square distance of joint points from centres of mass. Joints without rows carry no reaction and do not count.
+double length_scale(const ModelSpec& spec, const std::vector<Joint>& joints, const std::vector<Body>& bodies) {
+  double sum = 0;
+  int count = 0;
+  const auto add = [&](int body, const Vec3& p_BJ) {
+    if (body == kWorld) return;
+    sum += (p_BJ - bodies[static_cast<std::size_t>(body)].inertia.p_BC).squaredNorm();
+    ++count;
+  };
+  for (std::size_t i = 0; i < joints.size(); ++i) {
+    if (joints[i].rows() == 0) continue;
+    add(joints[i].parent, spec.joints[i].at_parent.p);
+    add(joints[i].child, spec.joints[i].at_child.p);
+  }
+  return sum > 0 ? std::sqrt(sum / count) : 1.0;
+}
+
+double mean_mass_of(const std::vector<Body>& bodies) {
+  double sum = 0;
+  for (const Body& b : bodies) sum += b.inertia.mass;
+  return sum > 0 ? sum / static_cast<double>(bodies.size()) : 1.0;
+}
+
+template <class Item>
+std::optional<int> find(const std::vector<Item>& items, std::string_view name) {
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (items[i].name == name) return static_cast<int>(i);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<int> body_named(const std::string& body, const Index& bodies, const std::string& who, const Where& where,
+                       const char* field) {
+  if (body == kWorldName) return kWorld;
+  if (const auto it = bodies.find(body); it != bodies.end()) return it->second;
+  if (body.empty()) return tl::unexpected(error_at(where, field, "{} names no {}", who, field));
+  Index names = bodies;
+  names.emplace(kWorldName, kWorld);
+  return tl::unexpected(error_at(where, field, "{} names body '{}', which does not exist{}", who, body, suggestion(body, names)));
+}
+
+Result<Model> Model::build(const ModelSpec& spec, Warnings* warnings) {
+  // Names.
+  const auto bodies = index_of(spec.bodies, "body");
+  if (!bodies) return tl::unexpected(bodies.error());
+  const auto joints = index_of(spec.joints, "joint");
+  if (!joints) return tl::unexpected(joints.error());
+  const auto couplings = index_of(spec.couplings, "coupling");
+  if (!couplings) return tl::unexpected(couplings.error());
+  const auto frames = index_of(spec.frames, "frame");
+  if (!frames) return tl::unexpected(frames.error());
+  if (spec.bodies.empty()) return tl::unexpected(error_at(spec.where, "", "the model has no bodies"));
+  if (!spec.gravity.allFinite()) return tl::unexpected(error_at(spec.where, "gravity", "gravity is not finite"));
+
+  // Items, one by one.
+  Model m;
+  m.name_ = spec.name;
+  m.gravity_ = spec.gravity;
+  for (const BodySpec& b : spec.bodies) {
+    if (const Flaw f = check_body(b)) return tl::unexpected(*f);
+    m.bodies_.push_back({b.name, b.inertia, b.shapes});
+    m.bodies_.back().inertia.I_C = 0.5 * (b.inertia.I_C + b.inertia.I_C.transpose());  // to the last bit
+  }
+  for (const JointSpec& s : spec.joints) {
+    auto joint = checked_joint(s, *bodies, warnings);
+    if (!joint) return tl::unexpected(joint.error());
+    joint->q0 = m.nq_, joint->v0 = m.nv_;
+    m.nq_ += joint->nq, m.nv_ += joint->nv;
+    m.joints_.push_back(std::move(*joint));
+  }
+  for (const CouplingSpec& s : spec.couplings) {
+    auto coupling = make_coupling(s, spec.joints, *joints);
+    if (!coupling) return tl::unexpected(coupling.error());
+    m.couplings_.push_back(std::move(*coupling));
+  }
+  for (const FrameSpec& s : spec.frames) {
+    auto frame = make_frame(s, *bodies);
+    if (!frame) return tl::unexpected(frame.error());
+    m.frames_.push_back(std::move(*frame));
+  }
+
+  // What follows from all of them.
+  m.length_ = length_scale(spec, m.joints_, m.bodies_);
+  m.mean_mass_ = mean_mass_of(m.bodies_);
+  m.initial_q_ = VecX::Zero(m.nq_);
+  for (const Joint& j : m.joints_)
+    if (j.kind == JointKind::Spherical || j.kind == JointKind::Free) m.initial_q_[j.q0 + j.nq - 4] = 1;
+  if (const Flaw f = set_initial(spec, *joints, m.joints_, m.initial_q_)) return tl::unexpected(*f);
+  for (const Joint& j : m.joints_) m.initial_named_.push_back(spec.initial.empty() || spec.initial.contains(j.name));
+  return m;
+}
+
+std::optional<int> Model::find_body(std::string_view name) const {
+  return name == kWorldName ? std::optional<int>(kWorld) : find(bodies_, name);
+}
+std::optional<int> Model::find_joint(std::string_view name) const { return find(joints_, name); }
+std::optional<int> Model::find_frame(std::string_view name) const { return find(frames_, name); }
+
+const std::string& Model::body_name(int body) const {
+  return body == kWorld ? kWorldName : bodies_[static_cast<std::size_t>(body)].name;
+}
+
+}  // namespace invar

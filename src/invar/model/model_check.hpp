@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "invar/model/model.hpp"
+
+// The parts of Model::build, for the sources of this room only. Every check needs the spec alone, no configuration, and stops
+// at the first thing it finds.
+namespace invar {
+
+/// What is wrong with a part of a spec, or nothing.
+using Flaw = std::optional<Error>;
+
+/// Index of an item by its name.
+using Index = std::map<std::string, int, std::less<>>;
+
+using Warnings = std::vector<std::string>;
+
+template <class... Args>
+Error error_at(const Where& where, const std::string& field, fmt::format_string<Args...> sentence, Args&&... args) {
+  return {ErrorKind::Model, fmt::format(sentence, std::forward<Args>(args)...), where.of(field)};
+}
+
+/// "; did you mean 'x'?", or nothing when no name is near.
+std::string suggestion(std::string_view word, const Index& names);
+
+/// Index of the body that the item `who` names in one of its fields, kWorld included.
+Result<int> body_named(const std::string& body, const Index& bodies, const std::string& who, const Where& where,
+                       const char* field);
+
+/// Whether position and quaternion are finite and the quaternion is within 1e-6 of unit length.
+bool is_pose(const Pose& pose);
+
+Flaw check_body(const BodySpec& body);
+
+/// Everything about a joint besides the names of its bodies: axes, numbers per freedom, signs, limits.
+Flaw check_joint(const JointSpec& joint);
+
+/// Coordinates q of a joint from the numbers of a file: as many as the kind has; for spherical joints also a rotation vector.
+/// Quaternions are made unit within 1e-6 and refused otherwise. Empty: zero (identity).
+Result<VecX> coordinates_from(JointKind kind, const std::string& joint, const std::vector<double>& numbers, const Where& where,
+                              const std::string& field);
+
+/// The joint of a checked spec, without its place in the stacked vectors (q0, v0).
+Result<Joint> make_joint(const JointSpec& spec, int parent, int child, Warnings* warnings);
+
+Result<Coupling> make_coupling(const CouplingSpec& spec, const std::vector<JointSpec>& joints, const Index& names);
+
+Result<Frame> make_frame(const FrameSpec& spec, const Index& bodies);
+
+}  // namespace invar

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <numbers>
+
+#include "invar/model/joint/kinds.hpp"
+#include "invar/model/model_check.hpp"
+
+// A joint is computed with its axis along z (universal: second axis along x). Let T be the rotation that takes z to the axis
+// and x to the second one. F and M coincide at q = 0 and both carry the axis, so F' = F T and M' = M T coincide there too, and
+//   X_F'M' = T⁻¹ X_FM T
+// is the same motion by the same q about z: the coordinates do not change.
+//
+// Held at q*, the joint is a fixed one between F and the frame M* of the child that lies on F then:
+//   X_WC = X_WF X_FM(q*) X_CM⁻¹ = X_WF X_CM*⁻¹,   so   X_CM* = X_CM X_FM(q*)⁻¹.
+namespace invar {
+namespace {
+
+bool has_axis(JointKind kind) { return kind != JointKind::Fixed && kind != JointKind::Spherical && kind != JointKind::Free; }
+
+const char* order_of_coordinates(JointKind kind) {
+  switch (kind) {
+    case JointKind::Spherical: return " (a quaternion, scalar first) or 3 (a rotation vector)";
+    case JointKind::Free: return " (position, then quaternion, scalar first)";
+    default: return "";
+  }
+}
+
+/// A unit vector within 1e-6 is made exact (beyond round-off with a warning); anything else is refused.
+Result<Vec3> unit_axis(const JointSpec& joint, const Vec3& axis, const char* field, Warnings* warnings) {
+  const double length = axis.norm();
+  const Vec3 unit = axis / length;
+  if (std::abs(length - 1) <= 1e-6) {
+    if (std::abs(length - 1) > 1e-12 && warnings)
+      warnings->push_back(
+          error_at(joint.where, field, "joint '{}': {} has length {:.9g} and was normalised", joint.name, field, length).text());
+    return unit;
+  }
+  const std::string advice =
+      length > 0 && unit.allFinite()
+          ? fmt::format("; for this direction write [{:.17g}, {:.17g}, {:.17g}]", unit.x(), unit.y(), unit.z())
+          : "";
+  return tl::unexpected(error_at(joint.where, field, "joint '{}': {} is not a unit vector, its length is {:.9g}{}", joint.name,
+                                 field, length, advice));
+}
+
+/// The part of axis2 perpendicular to the axis: all of it but for 1e-6, or the spec is refused. Zero: any perpendicular.
+Result<Vec3> second_axis(const JointSpec& spec, const Vec3& z, Warnings* warnings) {
+  if (spec.axis2.isZero(0)) return any_perpendicular(z);
+  const auto unit = unit_axis(spec, spec.axis2, "axis2", warnings);
+  if (!unit) return unit;
+  const double along = unit->dot(z);
+  if (std::abs(along) > 1e-6)
+    return tl::unexpected(error_at(spec.where, "axis2",
+                                   "universal joint '{}': axis2 must be perpendicular to axis; they enclose {:.6g} degrees",
+                                   spec.name, std::acos(along) * 180 / std::numbers::pi));
+  if (std::abs(along) > 1e-12 && warnings)
+    warnings->push_back(error_at(spec.where, "axis2", "joint '{}': axis2 was made perpendicular to axis", spec.name).text());
+  return Vec3((*unit - along * z).normalized());
+}
+
+/// The turn T of the frames; identity for kinds without an axis.
+Result<Quat> turn(const JointSpec& spec, Warnings* warnings) {
+  if (!has_axis(spec.kind)) return Quat::Identity();
+  const auto z = unit_axis(spec, spec.axis, "axis", warnings);
+  if (!z) return tl::unexpected(z.error());
+  const auto x = spec.kind == JointKind::Universal ? second_axis(spec, *z, warnings) : Result<Vec3>(any_perpendicular(*z));
+  if (!x) return tl::unexpected(x.error());
+  Mat3 R;
+  R << *x, z->cross(*x), *z;
+  return normalized(Quat(R));
+}
+
+Passive passive_of(const JointSpec& spec, std::size_t k) {
+  const auto entry = [k](const std::vector<double>& list, double otherwise) { return list.empty() ? otherwise : list[k]; };
+  Passive p;
+  p.stiffness = entry(spec.spring.stiffness, 0);
+  p.rest = entry(spec.spring.rest, 0);
+  p.damping = entry(spec.damping, 0);
+  p.friction = entry(spec.friction, 0);
+  p.friction_velocity = spec.friction_velocity;
+  p.armature = entry(spec.armature, 0);
+  p.lower = entry(spec.limits.lower, p.lower);
+  p.upper = entry(spec.limits.upper, p.upper);
+  p.stop_stiffness = std::isfinite(p.lower) || std::isfinite(p.upper) ? spec.limits.stiffness : 0;
+  p.stop_damping = p.stop_stiffness > 0 ? spec.limits.damping : 0;
+  return p;
+}
+
+}  // namespace
+
+Result<VecX> coordinates_from(JointKind kind, const std::string& joint, const std::vector<double>& numbers, const Where& where,
+                              const std::string& field) {
+  const int n = coordinates(kind);
+  const int size = static_cast<int>(numbers.size());
+  VecX q = VecX::Zero(n);
+  const int scalar = kind == JointKind::Spherical ? 0 : (kind == JointKind::Free ? 3 : -1);  // where a quaternion starts
+  if (scalar >= 0) q[scalar] = 1;
+  if (size == 0) return q;
+  for (const double x : numbers)
+    if (!std::isfinite(x))
+      return tl::unexpected(error_at(where, field, "joint '{}': a coordinate is not a finite number", joint));
+
+  // A rotation vector in place of a quaternion.
+  if (kind == JointKind::Spherical && size == 3) {
+    const Quat r = exp_so3(Vec3(numbers[0], numbers[1], numbers[2]));
+    q << r.w(), r.x(), r.y(), r.z();
+    return q;
+  }
+  if (size != n)
+    return tl::unexpected(error_at(where, field, "{} joint '{}': expected {} coordinates{}, found {}", name(kind), joint, n,
+                                   order_of_coordinates(kind), size));
+  for (int k = 0; k < n; ++k) q[k] = numbers[static_cast<std::size_t>(k)];
+  if (scalar < 0) return q;
+
+  const double norm = q.tail<4>().norm();
+  if (!(std::abs(norm - 1) <= 1e-6))
+    return tl::unexpected(
+        error_at(where, field, "joint '{}': the quaternion (scalar first) is not unit, its length is {:.9g}", joint, norm));
+  q.tail<4>() /= norm;
+  return q;
+}
+
+Result<Joint> make_joint(const JointSpec& spec, int parent, int child, Warnings* warnings) {
+  const auto T = turn(spec, warnings);
+  if (!T) return tl::unexpected(T.error());
+  Joint j{};
+  j.name = spec.name;
+  j.kind = j.spec_kind = spec.kind;
+  j.parent = parent, j.child = child;
+  j.X_PF = {normalized(spec.at_parent.q * *T), spec.at_parent.p};
+  j.X_CM = {normalized(spec.at_child.q * *T), spec.at_child.p};
+  j.pitch = spec.pitch;
+  j.spring_law = spec.spring.law;
+  j.cut = spec.cut;
+
+  // A locked joint keeps its place and loses its freedoms, and with them all that acts along them.
+  if (spec.locked) {
+    const auto q = coordinates_from(spec.kind, spec.name, spec.locked_at, spec.where, "locked_at");
+    if (!q) return tl::unexpected(q.error());
+    const Pose X_FM = with_kind(spec.kind, [&](auto k) { return decltype(k)::pose(q->data(), spec.pitch); });
+    j.X_CM = j.X_CM * X_FM.inverse();
+    j.kind = JointKind::Fixed;
+    return j;
+  }
+
+  if (!spec.locked_at.empty() && warnings)
+    warnings->push_back(error_at(spec.where, "locked_at", "joint '{}' has locked_at but is not locked", spec.name).text());
+
+  j.nq = coordinates(j.kind), j.nv = freedoms(j.kind);
+  for (int k = 0; k < j.nv; ++k) {
+    const Passive p = passive_of(spec, static_cast<std::size_t>(k));
+    j.has_spring = j.has_spring || p.stiffness != 0;
+    j.has_passive = j.has_passive || p.stiffness != 0 || p.damping != 0 || p.friction != 0 || p.stop_stiffness != 0;
+    j.passive.push_back(p);
+  }
+  return j;
+}
+
+}  // namespace invar

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/run/recorder.hpp"
+
+#include "invar/base/check.hpp"
+
+namespace invar {
+
+bool* group(RecordChoice& c, const std::string& word) {
+  bool* const members[] = {&c.bodies, &c.accelerations, &c.joints, &c.reactions, &c.efforts, &c.energy, &c.momentum, &c.residual};
+  for (std::size_t i = 0; i < std::size(kRecordGroups); ++i)
+    if (word == kRecordGroups[i]) return members[i];
+  return nullptr;
+}
+
+namespace {
+
+// Angles and lengths stand side by side in the coordinates of some joints: the unit says which comes where.
+std::string coordinate_unit(JointKind kind) {
+  switch (kind) {
+    case JointKind::Revolute:
+    case JointKind::Screw:
+    case JointKind::Universal: return "rad";
+    case JointKind::Prismatic: return "m";
+    case JointKind::Cylindrical: return "rad, m";
+    case JointKind::Planar: return "m, m, rad";
+    case JointKind::Spherical: return "1";
+    case JointKind::Free: return "m, m, m, 1, 1, 1, 1";
+    case JointKind::Fixed: break;
+  }
+  return "1";
+}
+
+std::string rate_unit(JointKind kind) {
+  switch (kind) {
+    case JointKind::Prismatic: return "m/s";
+    case JointKind::Cylindrical: return "rad/s, m/s";
+    case JointKind::Planar: return "m/s, m/s, rad/s";
+    case JointKind::Free: return "m/s, m/s, m/s, rad/s, rad/s, rad/s";
+    default: return "rad/s";
+  }
+}
+
+std::string effort_unit(JointKind kind) {
+  switch (kind) {
+    case JointKind::Prismatic: return "N";
+    case JointKind::Cylindrical: return "N m, N";
+    case JointKind::Planar: return "N, N, N m";
+    case JointKind::Free: return "N, N, N, N m, N m, N m";
+    default: return "N m";
+  }
+}
+
+void body_channels(const Model& model, const RecordChoice& choice, std::vector<Channel>& out) {
+  for (const Body& b : model.bodies()) {
+    const std::string at = "bodies/" + escaped(b.name) + "/";
+    if (choice.bodies) {
+      out.push_back({at + "p", "m", "position of the centre of mass, World", 3});
+      out.push_back({at + "q", "1", "attitude body to World, quaternion, scalar first", 4});
+      out.push_back({at + "v", "m/s", "velocity of the centre of mass, World", 3});
+      out.push_back({at + "w", "rad/s", "angular rate, World", 3});
+    }
+    if (choice.accelerations) {
+      out.push_back({at + "a", "m/s^2", "acceleration of the centre of mass, World", 3});
+      out.push_back({at + "alpha", "rad/s^2", "angular acceleration, World", 3});
+    }
+  }
+}
+
+void joint_channels(const Model& model, const RecordChoice& choice, std::vector<Channel>& out) {
+  for (const Joint& j : model.joints()) {
+    const std::string at = "joints/" + escaped(j.name) + "/";
+    if (choice.joints && j.nq > 0) {
+      out.push_back({at + "q", coordinate_unit(j.kind), "joint coordinates, angles over all turns", j.nq});
+      out.push_back({at + "v", rate_unit(j.kind), "joint rates", j.nv});
+    }
+    if (choice.reactions) {
+      out.push_back({at + "force", "N", "reaction on the parent, World", 3});
+      out.push_back({at + "moment", "N m", "reaction on the parent at the joint point, World", 3});
+    }
+    if (choice.efforts && j.nv > 0)
+      out.push_back({at + "effort", effort_unit(j.kind), "effort on the freedoms, commanded and passive", j.nv});
+  }
+}
+
+void system_channels(const RecordChoice& choice, std::vector<Channel>& out) {
+  if (choice.energy) {
+    out.push_back({"energy/kinetic", "J", "bodies and rotors", 1});
+    out.push_back({"energy/potential", "J", "gravity, zero at the World origin", 1});
+    out.push_back({"energy/elastic", "J", "springs and stops", 1});
+    out.push_back({"energy/total", "J", "kinetic + potential + elastic", 1});
+    out.push_back({"energy/work", "J", "done by Port and efforts since the start", 1});
+    out.push_back({"energy/dissipated", "J", "by dampers, friction and stops since the start", 1});
+    out.push_back({"energy/balance", "J", "change of total - work + dissipated", 1});
+  }
+  if (choice.momentum) {
+    out.push_back({"momentum/linear", "N s", "World", 3});
+    out.push_back({"momentum/angular", "N m s", "about the World origin", 3});
+    out.push_back({"momentum/angular_com", "N m s", "about the common centre of mass", 3});
+  }
+  if (choice.residual) {
+    out.push_back({"residual/position", "m or rad", "largest over joints and couplings", 1});
+    out.push_back({"residual/velocity", "m/s or rad/s", "largest over joints and couplings", 1});
+    out.push_back({"residual/quaternion", "1", "largest deviation from unit norm", 1});
+  }
+}
+
+// Appends to a row.
+struct Pen {
+  double* at;
+  void number(double x) { *at++ = x; }
+  void vector(const Vec3& u) { number(u.x()), number(u.y()), number(u.z()); }
+  void numbers(const double* x, int n) {
+    for (int i = 0; i < n; ++i) number(x[i]);
+  }
+};
+
+}  // namespace
+
+std::vector<Channel> channels(const Model& model, const RecordChoice& choice) {
+  std::vector<Channel> out = {{"time", "s", "", 1}};
+  body_channels(model, choice, out);
+  joint_channels(model, choice, out);
+  system_channels(choice, out);
+  return out;
+}
+
+Recorder::Recorder(const Model& model, const RecordChoice& choice)
+    : model_(model), choice_(choice), channels_(invar::channels(model, choice)) {
+  std::size_t width = 0;
+  for (const Channel& c : channels_) width += static_cast<std::size_t>(c.size);
+  row_.resize(width);
+}
+
+std::span<const double> Recorder::row(const Observation& seen, const Evaluation& e) {
+  Pen pen{row_.data()};
+  pen.number(seen.t);
+  for (std::size_t b = 0; b < model_.bodies().size(); ++b) {
+    const BodyState& s = e.bodies[b];
+    const double q[] = {s.q_WB.w(), s.q_WB.x(), s.q_WB.y(), s.q_WB.z()};
+    if (choice_.bodies) pen.vector(s.p_WC), pen.numbers(q, 4), pen.vector(s.v_WC), pen.vector(s.w_WB);
+    if (choice_.accelerations) pen.vector(e.accelerations[b].a_WC), pen.vector(e.accelerations[b].alpha_WB);
+  }
+  for (std::size_t k = 0; k < model_.joints().size(); ++k) {
+    const Joint& j = model_.joints()[k];
+    if (choice_.joints) pen.numbers(e.q.data() + j.q0, j.nq), pen.numbers(e.v.data() + j.v0, j.nv);
+    if (choice_.reactions) pen.vector(e.reactions[k].force), pen.vector(e.reactions[k].moment);
+    if (choice_.efforts) pen.numbers(e.efforts.data() + j.v0, j.nv);
+  }
+  if (choice_.energy) {
+    pen.number(seen.energy.kinetic), pen.number(seen.energy.potential), pen.number(seen.energy.elastic);
+    pen.number(seen.energy.total()), pen.number(seen.work), pen.number(seen.dissipated), pen.number(seen.balance);
+  }
+  if (choice_.momentum) pen.vector(seen.momentum.linear), pen.vector(seen.momentum.angular), pen.vector(seen.angular_com);
+  if (choice_.residual) pen.number(seen.error.position), pen.number(seen.error.velocity), pen.number(seen.quaternion_norm);
+  INVAR_CHECK(pen.at == row_.data() + row_.size(), "a row fills its channels");
+  return row_;
+}
+
+}  // namespace invar

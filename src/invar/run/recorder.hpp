@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/mech/formulation.hpp"
+#include "invar/run/observers.hpp"
+#include "invar/run/sink.hpp"
+
+namespace invar {
+
+/// What goes into a recording, group by group.
+struct RecordChoice {
+  bool bodies = true;          ///< bodies/<name>/{p, q, v, w}
+  bool accelerations = false;  ///< bodies/<name>/{a, alpha}
+  bool joints = true;          ///< joints/<name>/{q, v}
+  bool reactions = true;       ///< joints/<name>/{force, moment}
+  bool efforts = true;         ///< joints/<name>/effort
+  bool energy = true;          ///< energy/{kinetic, potential, elastic, total, work, dissipated, balance}
+  bool momentum = true;        ///< momentum/{linear, angular, angular_com}
+  bool residual = true;        ///< residual/{position, velocity, quaternion}
+};
+
+/// The words of `what` in scenario files, in the order of the members above.
+inline constexpr const char* kRecordGroups[] = {"bodies",  "accelerations", "joints",   "reactions",
+                                                "efforts", "energy",        "momentum", "residual"};
+/// The member that a word means; nullptr for an unknown word.
+bool* group(RecordChoice& choice, const std::string& word);
+
+/// Channels of a model under a choice. Channels of length zero (the coordinates of a fixed joint) are left out.
+std::vector<Channel> channels(const Model& model, const RecordChoice& choice);
+
+/// Fills rows in the order of channels(). No heap after construction.
+class Recorder {
+ public:
+  Recorder(const Model& model, const RecordChoice& choice);
+
+  const std::vector<Channel>& channels() const { return channels_; }
+  /// The row lives until the next call.
+  std::span<const double> row(const Observation& seen, const Evaluation& evaluation);
+
+ private:
+  const Model& model_;
+  RecordChoice choice_;
+  std::vector<Channel> channels_;
+  std::vector<double> row_;  // width
+};
+
+}  // namespace invar

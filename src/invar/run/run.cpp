@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/run/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "invar/base/check.hpp"
+#include "invar/mech/augmented.hpp"
+#include "invar/run/words.hpp"
+
+namespace invar {
+
+const std::vector<std::string>& formulation_names() {
+  static const std::vector<std::string> names = {"augmented"};
+  return names;
+}
+
+std::string flaw(const Method& m) {
+  const auto& formulations = formulation_names();
+  if (std::find(formulations.begin(), formulations.end(), m.formulation) == formulations.end())
+    return fmt::format("there is no formulation '{}' in this version; known are: {}", m.formulation,
+                       fmt::join(formulations, ", "));
+  auto integrator = make_integrator(m.integrator, m.options);
+  if (!integrator) return integrator.error().what;
+  if (!(*integrator)->adaptive() && !(m.step > 0 && std::isfinite(m.step)))
+    return fmt::format("'{}' takes steps of a fixed length: step must be a positive number of seconds", m.integrator);
+  if (!(m.baumgarte_alpha >= 0 && m.baumgarte_beta >= 0)) return "baumgarte takes two numbers that are not negative";
+  return {};
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+bool acts(const Port& port) {
+  return std::any_of(port.begin(), port.end(), [](const Wrench& w) { return !w.force.isZero(0) || !w.moment.isZero(0); });
+}
+
+// The state of one run. Steps, samples and verdicts are separate functions over it.
+class Loop {
+ public:
+  Loop(const Scenario& scenario, const RunOptions& options, std::unique_ptr<Formulation> formulation,
+       std::unique_ptr<Integrator> integrator)
+      : scenario_(scenario),
+        options_(options),
+        model_(*scenario.model),
+        formulation_(std::move(formulation)),
+        system_(*formulation_),
+        integrator_(std::move(integrator)),
+        observer_(model_),
+        sampler_(model_),
+        judge_(model_, scenario.laws),
+        recorder_(model_, scenario.sampling.what) {
+    for (const auto& e : scenario.environments) system_.add(*e);
+  }
+
+  Result<Outcome> run(const Bodies& start);
+
+ private:
+  void begin(const Bodies& start);
+  bool segment(double a, double b);
+  bool fixed_segment(double a, double b);
+  bool adaptive_segment(double a, double b);
+  bool advance(double t, double h, double t_next_if_whole, double& t_next);
+  bool sample(double t, const State& x, bool on_step);
+  bool dense_samples(double t, double t_next, double b);
+  double sample_time(long j) const;
+  void watch_rank();
+  bool go_on();
+  bool failed(const Verdict& verdict, double t);
+  Result<Outcome> outcome();
+
+  const Scenario& scenario_;
+  const RunOptions& options_;
+  const Model& model_;
+  std::unique_ptr<Formulation> formulation_;
+  System system_;
+  std::unique_ptr<Integrator> integrator_;
+  Observer observer_;  // of steps
+  Observer sampler_;   // of samples: dense output lies between steps
+  Judge judge_;
+  Recorder recorder_;
+  Tally tally_;
+  State x_, between_;
+  Observation seen_, sampled_;
+  Evaluation evaluation_;
+  bool sample_due_ = true;  // at the start of the next segment
+  double interval_ = 0;     // s; between samples of adaptive methods
+  long next_sample_ = 1;    // index on the grid of sample times
+  Mobility mobility_;       // after the last step
+  Outcome out_;
+  Result<void> sink_{};
+  Clock::time_point began_ = Clock::now(), shown_ = began_;
+};
+
+void Loop::begin(const Bodies& start) {
+  formulation_->set(start, x_);
+  between_ = x_;
+  integrator_->reset(x_);
+  observer_.observe(scenario_.start_time, *formulation_, x_, seen_);
+  sampler_.observe(scenario_.start_time, *formulation_, x_, sampled_);
+  tally_.start(seen_);
+  interval_ = scenario_.sampling.interval;
+  if (!(interval_ > 0)) interval_ = (scenario_.end_time - scenario_.start_time) / 1000;
+}
+
+Result<Outcome> Loop::run(const Bodies& start) {
+  begin(start);
+  if (options_.sink != nullptr) {
+    Layout layout{recorder_.channels(), model_.name(), scenario_.name, scenario_.seed};
+    if (auto begun = options_.sink->begin(layout); !begun) return tl::unexpected(begun.error());
+  }
+  for (double a = scenario_.start_time; a < scenario_.end_time;) {
+    const double b = std::min(system_.next_event(a), scenario_.end_time);
+    if (!segment(a, b)) break;
+    a = b;
+  }
+  return outcome();
+}
+
+bool Loop::segment(double a, double b) {
+  INVAR_CHECK(b > a, "an event lies after the time it was asked for");
+  system_.enter(a, b);
+  if (a > scenario_.start_time) integrator_->reset(x_);
+  tally_.open(seen_);
+  if (sample_due_ && !sample(a, x_, true)) return false;
+  sample_due_ = false;
+  const bool whole = integrator_->adaptive() ? adaptive_segment(a, b) : fixed_segment(a, b);
+  tally_.close();
+  return whole;
+}
+
+bool Loop::fixed_segment(double a, double b) {
+  // Whole steps: a length that is a multiple of the step up to round-off is divided into just so many.
+  const long n = std::max(1l, static_cast<long>(std::ceil((b - a) / scenario_.method.step * (1 - 1e-9))));
+  const double h = (b - a) / static_cast<double>(n);
+  for (long k = 0; k < n; ++k) {
+    const double t = a + static_cast<double>(k) * h;
+    const double aim = k + 1 == n ? b : a + static_cast<double>(k + 1) * h;
+    double t_next = aim;
+    if (!advance(t, h, aim, t_next)) return false;
+    const bool last = aim >= scenario_.end_time, edge = k + 1 == n;
+    if (last || tally_.steps % scenario_.sampling.steps == 0) {
+      if (edge && !last)
+        sample_due_ = true;
+      else if (!sample(aim, x_, true))
+        return false;
+    }
+    if (!last && !go_on()) return false;
+  }
+  return true;
+}
+
+bool Loop::adaptive_segment(double a, double b) {
+  for (double t = a; t < b;) {
+    double t_next = b;
+    if (!advance(t, b - t, b, t_next)) return false;
+    if (!dense_samples(t, t_next, b)) return false;
+    t = t_next;
+    if (t < scenario_.end_time && !go_on()) return false;
+  }
+  return true;
+}
+
+// One step of at most h, its observation and its entry in the tally.
+bool Loop::advance(double t, double h, double aim, double& t_next) {
+  double done = 0;
+  Verdict verdict = integrator_->step(system_, t, h, x_, done);
+  if (verdict.ok() && !(x_.v.allFinite() && x_.q.allFinite())) verdict.status = Status::NotFinite;
+  if (!verdict.ok()) return failed(verdict, t);
+  // A rest that round-off alone has left is no step.
+  t_next = t + done;
+  if (done >= h || aim - t_next <= 1e-14 * std::max(std::abs(aim), std::abs(t))) t_next = aim;
+  if (!(t_next > t)) return failed({Status::StepTooSmall, -1, -1, done}, t);
+  const bool loaded = acts(system_.load().port);
+  observer_.observe(t_next, *formulation_, x_, seen_);
+  tally_.step(seen_, loaded);
+  watch_rank();
+  return true;
+}
+
+// A loop that passes a singular configuration gains or loses freedoms there: said, not hidden.
+void Loop::watch_rank() {
+  const Mobility& now = formulation_->mobility();
+  if (now.changes != mobility_.changes && tally_.steps > 1 && out_.notes.size() < 100) {
+    const std::string at =
+        now.joint < 0 ? "" : fmt::format(" at joint '{}'", model_.joints()[static_cast<std::size_t>(now.joint)].name);
+    out_.notes.push_back(fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", seen_.t, mobility_.rank, now.rank,
+                                     mobility_.freedoms, now.freedoms, at));
+  }
+  mobility_ = now;
+}
+
+double Loop::sample_time(long j) const {
+  // The grid of samples is counted, not summed; its last point is the end.
+  const double t = scenario_.start_time + static_cast<double>(j) * interval_;
+  return t < scenario_.end_time - 1e-9 * interval_ ? t : scenario_.end_time;
+}
+
+bool Loop::dense_samples(double t, double t_next, double b) {
+  for (double s = sample_time(next_sample_); s <= t_next; s = sample_time(++next_sample_)) {
+    if (s < t_next) {
+      integrator_->interpolate(system_, (s - t) / (t_next - t), between_);
+      if (!sample(s, between_, false)) return false;
+    } else if (t_next == b && b < scenario_.end_time) {
+      sample_due_ = true;
+    } else if (!sample(s, x_, true)) {
+      return false;
+    }
+    if (s >= scenario_.end_time) break;
+  }
+  return true;
+}
+
+// Everything at one instant, to the judge and to the sink.
+bool Loop::sample(double t, const State& x, bool on_step) {
+  if (const Verdict verdict = system_.evaluate(t, x, evaluation_); !verdict.ok()) return failed(verdict, t);
+  if (on_step)
+    sampled_ = seen_;
+  else
+    sampler_.observe(t, *formulation_, x, sampled_);
+  sampled_.t = t;
+  tally_.reactions(evaluation_.reactions);
+  judge_.sample(t, evaluation_);
+  if (options_.sink != nullptr) sink_ = options_.sink->sample(recorder_.row(sampled_, evaluation_));
+  return sink_.has_value();
+}
+
+bool Loop::go_on() {
+  if (options_.progress && (tally_.steps & 7) == 0 && seconds_since(shown_) > 0.1) {
+    shown_ = Clock::now();
+    options_.progress({seen_.t, scenario_.start_time, scenario_.end_time, tally_.steps, seconds_since(began_)});
+  }
+  if (options_.stop == nullptr || !options_.stop->load(std::memory_order_relaxed)) return true;
+  out_.end = Outcome::End::Interrupted;
+  return false;
+}
+
+bool Loop::failed(const Verdict& verdict, double t) {
+  out_.end = Outcome::End::Failed;
+  out_.verdict = verdict;
+  out_.words = fmt::format("step {}, t = {:g} s: {}", tally_.steps + 1, t, words(verdict, model_));
+  return false;
+}
+
+Result<Outcome> Loop::outcome() {
+  if (!sink_) return tl::unexpected(sink_.error());
+  // The recording of an interrupted run ends with the state that it reached.
+  if (out_.end == Outcome::End::Interrupted && sampled_.t < seen_.t) sample(seen_.t, x_, true);
+  if (options_.sink != nullptr)
+    if (auto ended = options_.sink->end(); !ended) return tl::unexpected(ended.error());
+  out_.metrics = tally_.metrics();
+  out_.metrics.push_back({"rank", static_cast<double>(mobility_.rank), "1", {}});
+  out_.metrics.push_back({"freedoms", static_cast<double>(mobility_.freedoms), "1", {}});
+  out_.metrics.push_back({"rank_changes", static_cast<double>(mobility_.changes), "1", {}});
+  out_.laws = judge_.verdicts(tally_, evaluation_);
+  out_.wall = seconds_since(began_);
+  return out_;
+}
+
+Result<std::unique_ptr<Formulation>> make_formulation(const Model& model, const Method& method) {
+  AugmentedOptions options;
+  options.project = method.project;
+  options.baumgarte_alpha = method.baumgarte_alpha;
+  options.baumgarte_beta = method.baumgarte_beta;
+  return std::make_unique<Augmented>(model, options);
+}
+
+}  // namespace
+
+Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
+  INVAR_CHECK(scenario.model != nullptr, "a scenario has a model");
+  if (const std::string why = flaw(scenario.method); !why.empty()) return fail(ErrorKind::Scenario, why, scenario.path);
+  if (!(scenario.end_time > scenario.start_time))
+    return fail(ErrorKind::Scenario, "the run ends before it begins", scenario.path);
+  auto start = bodies_at(*scenario.model, scenario.start);
+  if (!start) {
+    Error error = start.error();
+    if (error.where.empty()) error.where = scenario.path;
+    return tl::unexpected(error);
+  }
+  auto formulation = make_formulation(*scenario.model, scenario.method);
+  if (!formulation) return tl::unexpected(formulation.error());
+  auto integrator = make_integrator(scenario.method.integrator, scenario.method.options);
+  if (!integrator) return tl::unexpected(integrator.error());
+  return Loop(scenario, options, std::move(*formulation), std::move(*integrator)).run(*start);
+}
+
+}  // namespace invar

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <functional>
+
+#include "invar/run/scenario.hpp"
+#include "invar/run/sink.hpp"
+
+namespace invar {
+
+struct Progress {
+  double t = 0, start = 0, end = 0;  ///< s
+  long steps = 0;
+  double wall = 0;  ///< s since the run began
+};
+
+struct RunOptions {
+  Sink* sink = nullptr;                           ///< where samples go; none: laws and metrics only
+  const std::atomic<bool>* stop = nullptr;        ///< set from outside (a signal): ends the run after the current step
+  std::function<void(const Progress&)> progress;  ///< called a few times per second
+};
+
+/// How a run ended, and what it found on the way. Laws and metrics speak of the part that was computed.
+struct Outcome {
+  enum class End { Finished, Interrupted, Failed };
+  End end = End::Finished;
+  Verdict verdict;    ///< Failed: what the numerics said
+  std::string words;  ///< Failed: with step, time, joint and body
+  std::vector<Metric> metrics;
+  std::vector<LawResult> laws;
+  std::vector<std::string> notes;  ///< changes of rank and mobility on the way, with times; the first hundred
+  double wall = 0;                 ///< s
+
+  bool laws_held() const {
+    for (const LawResult& law : laws)
+      if (!law.held) return false;
+    return true;
+  }
+};
+
+/// Runs a scenario. Time is cut into segments at events (edges of pulses); a fixed-step method divides a segment [a, b] into n
+/// equal steps, t_k = a + k (b - a) / n, no longer than the step asked for; an adaptive one steps freely and is sampled by
+/// its dense output. A sample at an event shows what acts from then on.
+/// Laws: with no sink, stop or progress, the steps make no heap call; the same scenario gives the same bits.
+/// Errors (Result) are those of the start and of the sink; a failure of the numerics is an Outcome.
+Result<Outcome> run(const Scenario& scenario, const RunOptions& options = {});
+
+}  // namespace invar

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/mech/assemble.hpp"
+
+namespace invar {
+
+/// Where a motion begins: by joint coordinates, or by the state of every body.
+struct Start {
+  bool by_bodies = false;
+  JointState joints;        ///< by joints; those that nobody named keep the model's [initial], at rest
+  Bodies bodies;            ///< by bodies: all of them
+  bool project = true;      ///< move a start that contradicts the joints onto them; otherwise refuse it
+  double tolerance = 1e-9;  ///< m, rad, m/s, rad/s: what counts as no contradiction
+
+  Start() = default;
+  /// The model's own [initial], at rest.
+  explicit Start(const Model& model) : joints(JointState::initial(model)) {}
+};
+
+/// The bodies of a start, on their constraints. Refused starts name the residual and the joint.
+Result<Bodies> bodies_at(const Model& model, const Start& start);
+
+}  // namespace invar

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "invar/run/observers.hpp"
+
+namespace invar {
+
+/// A number that a run reports about itself. Where it has no value, `value` is NaN and `reason` says why.
+struct Metric {
+  std::string name;
+  double value = std::numeric_limits<double>::quiet_NaN();
+  std::string unit;
+  std::string reason;
+};
+
+/// Extremes of a run, kept step by step; knows nothing of laws. All absolute, SI units. No heap after construction.
+///
+/// Momentum is compared within a stretch of time between two events in which no Port acts ("quiet"): outside the pulses of
+/// a disturbance a free mechanism must keep it. Gravity and joints to the ground also change it, and are not excused.
+class Tally {
+ public:
+  /// First state of the run.
+  void start(const Observation& first);
+  /// A smooth stretch begins at this state / one step has been made / the stretch is over.
+  void open(const Observation& at);
+  void step(const Observation& now, bool loaded);
+  void close();
+  /// Reactions at a recorded sample.
+  void reactions(const std::vector<Wrench>& wrenches);
+
+  const Observation& first() const { return first_; }
+  const Observation& last() const { return last_; }
+
+  double kinetic_max = 0;                 ///< J
+  double energy_drift = 0;                ///< largest |E - E(start)|, J
+  double energy_gain = 0;                 ///< E(now) - E(start), J
+  double power_balance = 0;               ///< largest |balance|, J
+  double momentum_max = 0;                ///< N s
+  double momentum_drift = 0;              ///< over quiet stretches, N s
+  double angular_momentum_max = 0;        ///< about the World origin, N m s
+  double angular_momentum_drift = 0;      ///< about the World origin, over quiet stretches, N m s
+  double angular_momentum_com_drift = 0;  ///< about the common centre of mass, over quiet stretches, N m s
+  double joint_gap = 0;                   ///< position residual, m or rad
+  double velocity_residual = 0;           ///< m/s or rad/s
+  double quaternion_norm = 0;
+  double joint_force_max = 0;   ///< at recorded samples, N
+  double joint_moment_max = 0;  ///< at recorded samples, N m
+  double quiet_time = 0;        ///< s
+  long steps = 0;
+  long samples = 0;
+
+  /// Everything above by name, in a fixed order.
+  std::vector<Metric> metrics() const;
+
+ private:
+  void raise(const Observation& now);
+
+  Observation first_, opened_, last_;
+  bool loaded_ = false;
+  double stretch_linear_ = 0, stretch_angular_ = 0, stretch_com_ = 0;  // drifts within the open stretch
+};
+
+}  // namespace invar

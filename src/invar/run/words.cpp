@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/run/words.hpp"
+
+#include <fmt/format.h>
+
+namespace invar {
+
+namespace {
+
+const char* sentence(Status status) {
+  switch (status) {
+    case Status::Ok: return "all is well";
+    case Status::NotConverged: return "an iteration did not reach its tolerance";
+    case Status::NoInertia: return "a freedom has no inertia";
+    case Status::Contradictory: return "the constraints ask for opposite accelerations";
+    case Status::Singular: return "the constraints lost rank";
+    case Status::StepTooSmall: return "the error control asked for a step below its minimum";
+    case Status::NotFinite: return "a number became infinite or NaN (a smaller step may help)";
+  }
+  return "an unknown status";
+}
+
+}  // namespace
+
+std::string words(const Verdict& verdict, const Model& model) {
+  std::string out = sentence(verdict.status);
+  if (verdict.joint >= 0 && verdict.joint < static_cast<int>(model.joints().size()))
+    out += fmt::format(" at joint '{}'", model.joints()[static_cast<std::size_t>(verdict.joint)].name);
+  if (verdict.body >= 0 && verdict.body < static_cast<int>(model.bodies().size()))
+    out += fmt::format(" at body '{}'", model.bodies()[static_cast<std::size_t>(verdict.body)].name);
+  if (verdict.value != 0) out += fmt::format(" (value {:.3g})", verdict.value);
+  return out;
+}
+
+}  // namespace invar

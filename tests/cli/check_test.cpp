@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace invar::testing {
+
+using nlohmann::json;
+
+static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Program, HelpOfEveryVerbHasAnExample) {
+  for (const char* verb : {"check", "info", "eval", "run", "report"}) {
+    const Ended e = invar({verb, "--help"});
+    EXPECT_EQ(e.code, 0) << verb;
+    EXPECT_TRUE(has(e.out, "Example: ")) << verb;
+  }
+}
+
+TEST(Program, VersionNamesCompilerAndFlags) {
+  const Ended e = invar({"--version"});
+  EXPECT_EQ(e.code, 0);
+  EXPECT_TRUE(has(e.out, "compiler") && has(e.out, "build") && has(e.out, "HDF5")) << e.out;
+}
+
+TEST(Program, WrongCommandLinesEndWithTwoAndOneErrorLine) {
+  const std::vector<std::vector<std::string>> wrong = {{},
+                                                       {"chek", "x"},
+                                                       {"run"},
+                                                       {"run", "x.toml"},
+                                                       {"check", "a", "b"},
+                                                       {"info", "--nosuch", "x"},
+                                                       {"eval", model("pendulum"), "--formulation", "natural"}};
+  for (const auto& arguments : wrong) {
+    const Ended e = invar(arguments);
+    EXPECT_EQ(e.code, 2) << ::testing::PrintToString(arguments);
+    EXPECT_EQ(e.err.rfind("error: ", 0), 0u) << e.err;
+    EXPECT_TRUE(e.out.empty());
+  }
+}
+
+TEST(Check, GoodModelIsFine) {
+  const Ended e = invar({"check", model("four_bar")});
+  EXPECT_EQ(e.code, 0) << e.err;
+  EXPECT_TRUE(has(e.out, "fine (3 bodies, 4 joints)")) << e.out;
+  EXPECT_TRUE(invar({"-q", "check", model("four_bar")}).out.empty());
+}
+
+TEST(Check, MissingFileIsNamed) {
+  const Ended e = invar({"check", "no/such/model.toml"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "error: no/such/model.toml")) << e.err;
+}
+
+TEST(Check, UnknownBodyIsNamedWithLineColumnAndSuggestion) {
+  Folder folder;
+  std::string text = read_file(model("four_bar"));
+  const std::size_t at = text.find("child = \"coupler\"");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 17, "child = \"cupler\"");
+  const auto line = std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  write_file(folder / "m.toml", text);
+  const Ended e = invar({"check", folder / "m.toml"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "m.toml:" + line + ":")) << e.err;
+  EXPECT_TRUE(has(e.err, "did you mean 'coupler'")) << e.err;
+}
+
+TEST(Check, JsonTellsTheSameToAProgram) {
+  EXPECT_TRUE(json::parse(invar({"check", "--json", model("pendulum")}).out)["ok"].get<bool>());
+  const Ended e = invar({"check", "--json", "nowhere.toml"});
+  EXPECT_EQ(e.code, 2);
+  const json answer = json::parse(e.out);
+  EXPECT_FALSE(answer["ok"].get<bool>());
+  EXPECT_FALSE(answer["error"]["what"].get<std::string>().empty());
+}
+
+TEST(Check, DirectoryOrEmptyFileOrBinaryNoiseIsRefused) {
+  Folder folder;
+  write_file(folder / "empty.toml", "");
+  write_file(folder / "noise.toml", std::string("\x00\xff\xfe\x01[[[", 7));
+  for (const std::string& path : {folder.path(), folder / "empty.toml", folder / "noise.toml"}) {
+    const Ended e = invar({"check", path});
+    EXPECT_EQ(e.code, 2) << path << e.out;
+    EXPECT_EQ(e.err.rfind("error: ", 0), 0u) << e.err;
+  }
+}
+
+// Four-bar: three hinges of five rows and a ball of three on three bodies; planar, so the ball's row along y is the one row too
+// many.
+TEST(Info, CountsRowsRankAndMobilityOfTheFourBar) {
+  const Ended e = invar({"info", "--json", model("four_bar")});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json m = json::parse(e.out);
+  EXPECT_EQ(m["rows"], 18);
+  EXPECT_EQ(m["rank"], 17);
+  EXPECT_EQ(m["redundant"], 1);
+  EXPECT_EQ(m["mobility"], 1);
+  EXPECT_EQ(m["loops"], 1);
+  EXPECT_EQ(m["bodies"].size(), 3u);
+}
+
+TEST(Info, TableNamesEveryJoint) {
+  const Ended e = invar({"info", model("four_bar")});
+  EXPECT_EQ(e.code, 0);
+  for (const char* word : {"j1", "j2", "j3", "closure", "revolute", "mobility   1"}) EXPECT_TRUE(has(e.out, word)) << e.out;
+}
+
+// A ring of seven hinges closed by a ball: 7 - 3 = 4 freedoms, nothing redundant. The door's second hinge adds five rows to a
+// mechanism that needs none of them.
+TEST(Info, KnowsTheMobilityOfRingAndDoor) {
+  EXPECT_EQ(json::parse(invar({"info", "--json", model("ring7")}).out)["mobility"], 4);
+  const json door = json::parse(invar({"info", "--json", model("door")}).out);
+  EXPECT_EQ(door["mobility"], 1);
+  EXPECT_EQ(door["redundant"], 5);
+}
+
+}  // namespace invar::testing

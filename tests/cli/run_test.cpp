@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "program.hpp"
+
+namespace invar::testing {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// A pendulum scenario with its own end time and laws.
+static std::string pendulum(const std::string& end, const std::string& laws, const std::string& extra = "") {
+  return "model = '" + model("pendulum") + "'\n" + extra + "[integrator]\nmethod = 'rk4'\nstep = 0.001\n[time]\nend = " + end +
+         "\n" + laws;
+}
+
+TEST(Run, WritesResultAndHdf5ThatOthersCanRead) {
+  Folder folder;
+  write_file(folder / "s.toml", pendulum("1.0", "[must]\nenergy_drift = { below = 1e-9 }\n", "seed = 7\n"));
+  const Ended e = invar({"run", folder / "s.toml", "-o", folder / "out"});
+  ASSERT_EQ(e.code, 0) << e.err << e.out;
+  const json r = json::parse(read_file(folder / "out/result.json"));
+  EXPECT_EQ(r["status"], "ok");
+  EXPECT_EQ(r["seed"], 7);
+  EXPECT_EQ(r["laws"][0]["name"], "energy_drift");
+  EXPECT_TRUE(r["laws"][0]["held"].get<bool>());
+  EXPECT_LT(r["laws"][0]["value"].get<double>(), r["laws"][0]["bound"].get<double>());
+  for (const char* key : {"metrics", "certificates", "versions", "timing", "model", "scenario"})
+    EXPECT_TRUE(r.contains(key)) << key;
+  EXPECT_EQ(r["metrics"]["steps"], 1000);
+  EXPECT_EQ(r["metrics"]["time"], 1.0);
+
+  // h5py sees shapes, units and an energy that adds up.
+  const std::string seen = python(
+      "import h5py, numpy as np, sys\n"
+      "f = h5py.File(sys.argv[1])\n"
+      "t = f['time'][:]\n"
+      "assert t.shape == (1001,) and t[0] == 0 and t[-1] == 1\n"
+      "assert np.abs(t - np.arange(1001) / 1000).max() < 1e-15\n"
+      "assert f['bodies/rod/q'].shape == (1001, 4) and f['joints/hinge/q'].shape == (1001,)\n"
+      "assert f['joints/hinge/force'].attrs['unit'] == 'N' and f.attrs['complete'] == 1\n"
+      "e = f['energy']\n"
+      "assert np.abs(e['kinetic'][:] + e['potential'][:] + e['elastic'][:] - e['total'][:]).max() < 1e-14\n"
+      "print('fine')\n",
+      {folder / "out/run.h5"});
+  EXPECT_EQ(seen, "fine\n");
+}
+
+TEST(Run, BrokenLawEndsWithOneAndIsNamed) {
+  Folder folder;
+  write_file(folder / "s.toml", pendulum("0.5", "[must]\nenergy_drift = { below = 1e-30 }\njoint_gap = { below = 1e-9 }\n"));
+  const Ended e = invar({"-q", "run", folder / "s.toml", "-o", folder / "out"});
+  EXPECT_EQ(e.code, 1);
+  EXPECT_TRUE(has(e.out, "energy_drift") && has(e.out, "BROKEN")) << e.out;
+  EXPECT_FALSE(has(e.out, "joint_gap")) << "quiet prints broken laws only: " << e.out;
+  const json r = json::parse(read_file(folder / "out/result.json"));
+  EXPECT_EQ(r["status"], "law_broken");
+  EXPECT_FALSE(r["laws"][0]["held"].get<bool>());
+  EXPECT_TRUE(r["laws"][1]["held"].get<bool>());
+}
+
+TEST(Run, LawWithoutAValueIsNullWithAReasonAndNotHeld) {
+  Folder folder;
+  const std::string always = "[[disturbance]]\nbody = 'rod'\nforce = [1, 0, 0]\n";
+  write_file(folder / "s.toml", pendulum("0.1", "[must]\nmomentum_drift = { below = 1 }\n", "") + always);
+  EXPECT_EQ(invar({"run", folder / "s.toml", "-o", folder / "out"}).code, 1);
+  const json law = json::parse(read_file(folder / "out/result.json"))["laws"][0];
+  EXPECT_TRUE(law["value"].is_null());
+  EXPECT_EQ(law["reason"], "no stretch of time without a load");
+  EXPECT_FALSE(law["held"].get<bool>());
+}
+
+TEST(Run, SameScenarioGivesTheSameBits) {
+  Folder folder;
+  for (const char* out : {"a", "b"}) ASSERT_EQ(invar({"run", scenario("free_chain"), "-o", folder / out}).code, 0);
+  EXPECT_EQ(read_file(folder / "a/run.log"), read_file(folder / "b/run.log"));
+  EXPECT_EQ(read_file(folder / "a/run.h5").size(), read_file(folder / "b/run.h5").size());
+}
+
+TEST(Run, NumericsThatFailEndWithThreeAndSayWhere) {
+  Folder folder;
+  write_file(folder / "m.toml", read_file(model("pendulum")) + "");
+  // A spring of 1e9 N m/rad with a step of 10 ms is far outside RK4's region of stability: the numbers overflow.
+  std::string text = read_file(model("pendulum"));
+  const std::size_t at = text.find("kind = \"revolute\"");
+  text.insert(at, "spring = { stiffness = [1e9], rest = [0.1] }\n");
+  write_file(folder / "m.toml", text);
+  write_file(folder / "s.toml",
+             "model = 'm.toml'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\nproject = false\n[time]\nend = 10\n");
+  const Ended e = invar({"run", folder / "s.toml", "-o", folder / "out"});
+  EXPECT_EQ(e.code, 3) << e.out;
+  EXPECT_TRUE(has(e.err, "step ") && has(e.err, "t = ")) << e.err;
+  const json r = json::parse(read_file(folder / "out/result.json"));
+  EXPECT_EQ(r["status"], "failed");
+  EXPECT_FALSE(r["failure"]["what"].get<std::string>().empty());
+  EXPECT_TRUE(fs::exists(folder / "out/run.h5"));
+}
+
+TEST(Run, OutputDirectoryOfOthersIsRefusedUnlessForced) {
+  Folder folder;
+  write_file(folder / "s.toml", pendulum("0.1", ""));
+  fs::create_directory(folder / "mine");
+  write_file(folder / "mine/thesis.tex", "precious");
+  Ended e = invar({"run", folder / "s.toml", "-o", folder / "mine"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "--force")) << e.err;
+  EXPECT_FALSE(fs::exists(folder / "mine/result.json"));
+  e = invar({"run", folder / "s.toml", "-o", folder / "mine", "--force"});
+  EXPECT_EQ(e.code, 0) << e.err;
+  EXPECT_EQ(read_file(folder / "mine/thesis.tex"), "precious");
+}
+
+TEST(Run, EmptyAndEarlierOutputDirectoriesAreTaken) {
+  Folder folder;
+  write_file(folder / "s.toml", pendulum("0.1", ""));
+  fs::create_directory(folder / "out");
+  EXPECT_EQ(invar({"run", folder / "s.toml", "-o", folder / "out"}).code, 0);
+  const Ended e = invar({"run", folder / "s.toml", "-o", folder / "out"});
+  EXPECT_EQ(e.code, 0) << e.err;
+  EXPECT_TRUE(has(e.err, "replacing the output of an earlier run")) << e.err;
+}
+
+TEST(Run, OutputThatCannotBeWrittenIsAnError) {
+  Folder folder;
+  write_file(folder / "s.toml", pendulum("0.1", ""));
+  write_file(folder / "file", "");
+  for (const std::string& out : {folder / "file", folder / "file/below", std::string("/proc/invar")}) {
+    const Ended e = invar({"run", folder / "s.toml", "-o", out});
+    EXPECT_EQ(e.code, 2) << out;
+    EXPECT_EQ(e.err.rfind("error: " + out, 0), 0u) << e.err;
+  }
+}
+
+// A disk that is full from the first byte on: /dev/full accepts an open and refuses every write.
+TEST(Run, FullDiskIsAnErrorAndLeavesNoResult) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP();
+  Folder folder;
+  write_file(folder / "s.toml", pendulum("0.1", ""));
+  fs::create_directory(folder / "out");
+  fs::create_symlink("/dev/full", folder / "out/run.log");
+  const Ended e = invar({"run", folder / "s.toml", "-o", folder / "out", "--force"});
+  EXPECT_EQ(e.code, 2) << e.out;
+  EXPECT_FALSE(fs::exists(folder / "out/result.json"));
+}
+
+// Long enough that it cannot finish before the signal, whatever the machine.
+static pid_t start_long_run(const Folder& folder) {
+  write_file(folder / "s.toml", pendulum("1e5", "[must]\nenergy_drift = { below = 1 }\n"));
+  const pid_t child = start_invar({"run", folder / "s.toml", "-o", folder / "out"});
+  for (int i = 0; i < 500; ++i) {
+    std::error_code none;
+    const auto size = fs::file_size(folder / "out/run.log", none);
+    if (!none && size > 100000) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return child;
+}
+
+TEST(Run, CtrlCWritesEverythingAndEndsWith130) {
+  Folder folder;
+  const pid_t child = start_long_run(folder);
+  ::kill(child, SIGINT);
+  EXPECT_EQ(wait_for(child), 130);
+  const json r = json::parse(read_file(folder / "out/result.json"));
+  EXPECT_EQ(r["status"], "interrupted");
+  const double reached = r["metrics"]["time"];
+  EXPECT_GT(reached, 0);
+  EXPECT_LT(reached, 1e5);
+  const std::string end = python("import h5py, sys\nf = h5py.File(sys.argv[1])\nprint(f.attrs['complete'], f['time'][-1])\n",
+                                 {folder / "out/run.h5"});
+  EXPECT_EQ(end.rfind("1 ", 0), 0u) << end;
+  EXPECT_NEAR(std::stod(end.substr(2)), reached, 1e-9 * reached);
+}
+
+TEST(Run, KillLeavesALogFromWhichReportMakesHdf5) {
+  Folder folder;
+  const pid_t child = start_long_run(folder);
+  EXPECT_EQ(invar({"run", folder / "s.toml", "-o", folder / "out"}).code, 2) << "two runs must not write to one directory";
+  ::kill(child, SIGKILL);
+  EXPECT_EQ(wait_for(child), 128 + SIGKILL);
+  EXPECT_FALSE(fs::exists(folder / "out/result.json"));
+  const Ended e = invar({"report", folder / "out"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  EXPECT_TRUE(has(e.out, "no end mark")) << e.out;
+  const std::string seen = python(
+      "import h5py, numpy as np, sys\n"
+      "f = h5py.File(sys.argv[1])\n"
+      "t = f['time'][:]\n"
+      "assert len(t) > 100 and np.abs(np.diff(t) - 1e-3).max() < 1e-9 and f.attrs['complete'] == 0\n"
+      "assert np.isfinite(f['bodies/rod/p'][:]).all() and np.ptp(f['energy/total'][:]) < 1e-9\n"
+      "print('fine')\n",
+      {folder / "out/run.h5"});
+  EXPECT_EQ(seen, "fine\n");
+}
+
+TEST(Report, RefusesWhatIsNoOutputOfARun) {
+  Folder folder;
+  Ended e = invar({"report", folder / "nowhere"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "no such directory")) << e.err;
+  e = invar({"report", folder.path()});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "no run.log")) << e.err;
+  for (const std::string& text : {std::string(), std::string("INVARLOG"), std::string(1000, 'x')}) {
+    write_file(folder / "run.log", text);
+    e = invar({"report", folder.path()});
+    EXPECT_EQ(e.code, 2);
+    EXPECT_EQ(e.err.rfind("error: ", 0), 0u) << e.err;
+    EXPECT_FALSE(fs::exists(folder / "run.h5"));
+  }
+}
+
+}  // namespace invar::testing

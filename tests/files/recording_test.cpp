@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <hdf5.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "invar/io/hdf5.hpp"
+#include "invar/io/log.hpp"
+
+namespace invar {
+namespace {
+
+constexpr int kRecords = 5;
+
+class Recording : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "invar-log-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    layout_.channels = {{"time", "s", "", 1}, {"bodies/a%2Fb/p", "m", "World", 3}};
+    layout_.model = "small";
+    layout_.scenario = "test";
+    layout_.seed = 42;
+    LogWriter writer(path());
+    ASSERT_TRUE(writer.begin(layout_));
+    for (int i = 0; i < kRecords; ++i) ASSERT_TRUE(writer.sample(row(i)));
+    ASSERT_TRUE(writer.end());
+    std::ifstream file(path(), std::ios::binary);
+    bytes_.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  static std::vector<double> row(int i) { return {0.1 * i, 1.0 + i, 2.0 + i, -3.0 * i}; }
+  std::string path() const { return folder_ + "/run.log"; }
+  void write(const std::string& bytes) const { std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes; }
+
+  // Reads a log to its end; every record that is handed out must be one that was written.
+  int intact(LogReader& reader) const {
+    std::vector<double> got(4);
+    int n = 0;
+    for (; reader.next(got); ++n) EXPECT_EQ(got, row(n));
+    return n;
+  }
+
+  std::string folder_, bytes_;
+  Layout layout_;
+};
+
+TEST_F(Recording, ReadsBackWhatWasWritten) {
+  auto reader = LogReader::open(path());
+  ASSERT_TRUE(reader) << reader.error().text();
+  EXPECT_EQ(reader->layout().model, "small");
+  EXPECT_EQ(reader->layout().seed, 42u);
+  EXPECT_EQ(reader->layout().channels[1].path, "bodies/a%2Fb/p");
+  EXPECT_EQ(intact(*reader), kRecords);
+  EXPECT_EQ(reader->ending(), LogReader::Ending::Complete);
+  reader->rewind();
+  EXPECT_EQ(intact(*reader), kRecords);
+}
+
+// CRC-32 finds every change of one byte, so a flipped byte is a named error in the header, or the end of the intact records.
+TEST_F(Recording, EveryFlippedByteIsNoticed) {
+  for (std::size_t i = 0; i < bytes_.size(); ++i) {
+    std::string damaged = bytes_;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x5A);
+    write(damaged);
+    auto reader = LogReader::open(path());
+    if (!reader) {
+      EXPECT_FALSE(reader.error().what.empty());
+      EXPECT_EQ(reader.error().where, path());
+      continue;
+    }
+    const int n = intact(*reader);
+    EXPECT_LE(n, kRecords);
+    EXPECT_NE(reader->ending(), LogReader::Ending::Complete) << "byte " << i;
+  }
+}
+
+TEST_F(Recording, EveryTruncationKeepsTheWholeRecordsBeforeIt) {
+  const std::size_t record = 4 + 8 + 4 * 8 + 4, stop = 16, header = bytes_.size() - kRecords * record - stop;
+  for (std::size_t size = 0; size < bytes_.size(); ++size) {
+    write(bytes_.substr(0, size));
+    auto reader = LogReader::open(path());
+    if (size < header) {
+      EXPECT_FALSE(reader) << size;
+      continue;
+    }
+    ASSERT_TRUE(reader) << size;
+    EXPECT_EQ(intact(*reader), static_cast<int>(std::min((size - header) / record, std::size_t{kRecords}))) << size;
+    EXPECT_EQ(reader->ending(), LogReader::Ending::Cut) << size;
+  }
+}
+
+TEST_F(Recording, SecondWriterIsRefusedWhileTheFirstWrites) {
+  LogWriter first(folder_ + "/other.log"), second(folder_ + "/other.log");
+  ASSERT_TRUE(first.begin(layout_));
+  EXPECT_FALSE(second.begin(layout_));
+  ASSERT_TRUE(first.sample(row(0)));
+  ASSERT_TRUE(first.end());
+  auto reader = LogReader::open(folder_ + "/other.log");
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(intact(*reader), 1);
+}
+
+TEST_F(Recording, Hdf5HoldsTheIntactRecordsOfACutLog) {
+  write(bytes_.substr(0, bytes_.size() - 16 - 10));  // the end mark and part of the last record are gone
+  auto reader = LogReader::open(path());
+  ASSERT_TRUE(reader);
+  auto written = write_hdf5(*reader, folder_ + "/run.h5");
+  ASSERT_TRUE(written) << written.error().text();
+  EXPECT_EQ(written->samples, static_cast<std::uint64_t>(kRecords - 1));
+  EXPECT_EQ(written->ending, LogReader::Ending::Cut);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/run.h5.part"));
+
+  const hid_t file = H5Fopen((folder_ + "/run.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  ASSERT_GE(file, 0);
+  const hid_t set = H5Dopen2(file, "/bodies/a%2Fb/p", H5P_DEFAULT);
+  std::vector<double> all(3 * (kRecords - 1));
+  EXPECT_GE(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()), 0);
+  for (int i = 0; i < kRecords - 1; ++i)
+    EXPECT_EQ(std::vector<double>(all.begin() + 3 * i, all.begin() + 3 * i + 3),
+              (std::vector<double>{1.0 + i, 2.0 + i, -3.0 * i}));
+  H5Dclose(set);
+  H5Fclose(file);
+}
+
+TEST_F(Recording, Hdf5OfALogWithoutRecordsIsEmptyNotAnError) {
+  const std::size_t record = 4 + 8 + 4 * 8 + 4;
+  write(bytes_.substr(0, bytes_.size() - 16 - kRecords * record));
+  auto reader = LogReader::open(path());
+  ASSERT_TRUE(reader);
+  auto written = write_hdf5(*reader, folder_ + "/run.h5");
+  ASSERT_TRUE(written) << written.error().text();
+  EXPECT_EQ(written->samples, 0u);
+}
+
+TEST(Crc32, HasTheCheckValueOfItsStandard) { EXPECT_EQ(crc32("123456789", 9), 0xCBF43926u); }
+
+TEST(ChannelNames, CannotLeaveTheirGroup) {
+  EXPECT_EQ(escaped("a/b"), "a%2Fb");
+  EXPECT_EQ(escaped(".."), "%2E.");
+  EXPECT_EQ(escaped("100%"), "100%25");
+  EXPECT_EQ(escaped("Träger 1"), "Träger 1");
+}
+
+}  // namespace
+}  // namespace invar

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "invar/io/scenario_file.hpp"
+
+namespace invar {
+namespace {
+
+// Scenarios are read as if they lay in scenarios/, so that "../models" is where it should be.
+const std::string kPath = std::string(INVAR_SOURCE_DIR) + "/scenarios/test.toml";
+
+std::string scenario(const std::string& rest, const std::string& integrator = "method = 'rk4'\nstep = 0.01\n") {
+  return "model = '../models/pendulum.toml'\n" + rest + "\n[integrator]\n" + integrator;
+}
+
+const std::string kTime = "[time]\nend = 2\n";
+
+TEST(ScenarioFile, SmallestScenarioTakesDefaults) {
+  auto s = parse_scenario(scenario(kTime), kPath);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s->method.formulation, "augmented");
+  EXPECT_TRUE(s->method.project);
+  EXPECT_EQ(s->method.step, 0.01);
+  EXPECT_EQ(s->start_time, 0);
+  EXPECT_EQ(s->end_time, 2);
+  EXPECT_EQ(s->sampling.steps, 1);
+  EXPECT_TRUE(s->laws.empty());
+  EXPECT_EQ(s->model->name(), "pendulum");
+  EXPECT_EQ(s->start.joints.q[0], 0.5) << "the model's [initial]";
+}
+
+TEST(ScenarioFile, ReadsEveryTable) {
+  auto s = parse_scenario(scenario(kTime + R"(
+[initial]
+joints = { hinge = { q = 0.25, v = [1.5] } }
+consistent = "refuse"
+[[disturbance]]
+frame = "tip"
+force = [1, 0, 0]
+axes = "body"
+signal = { kind = "pulse", from = 0.5, to = 1 }
+[[effort]]
+joint = "hinge"
+value = 3
+signal = { kind = "sine", frequency = 2 }
+[record]
+every = 5
+what = ["energy", "joints"]
+[must]
+energy_drift = { below = 1e-6, relative_to = "absolute" }
+max_force = [{ below = 10 }, { joint = "hinge", above = 1, from = 0.5, to = 1 }]
+final = { body = "rod", p = [0, 0, -0.5], v = [0, 0, 0], within = 3 }
+)"),
+                          kPath);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s->start.joints.q[0], 0.25);
+  EXPECT_EQ(s->start.joints.v[0], 1.5);
+  EXPECT_FALSE(s->start.project);
+  EXPECT_EQ(s->environments.size(), 2u);
+  EXPECT_EQ(s->environments[0]->next_event(0), 0.5);
+  EXPECT_EQ(s->sampling.steps, 5);
+  EXPECT_TRUE(s->sampling.what.energy && s->sampling.what.joints && !s->sampling.what.bodies);
+  ASSERT_EQ(s->laws.size(), 5u);
+  EXPECT_EQ(s->laws[0].scale, Scale::Absolute);
+  EXPECT_EQ(s->laws[2].sense, Law::Sense::Above);
+  EXPECT_EQ(s->laws[2].joint, 0);
+  EXPECT_EQ(s->laws[4].field, "v");
+}
+
+TEST(ScenarioFile, BaumgarteStandsAloneUnlessAskedOtherwise) {
+  auto s = parse_scenario(scenario(kTime, "method = 'rk4'\nstep = 0.1\nbaumgarte = [5, 25]\n"), kPath);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_FALSE(s->method.project);
+  EXPECT_EQ(s->method.baumgarte_beta, 25);
+}
+
+struct Bad {
+  std::string text;
+  const char* place;  // ":line:column" or ""
+  const char* sentence;
+};
+
+class ScenarioRefused : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(ScenarioRefused, WithPlaceAndSentence) {
+  auto s = parse_scenario(GetParam().text, kPath);
+  ASSERT_FALSE(s);
+  EXPECT_EQ(s.error().where.rfind(kPath + GetParam().place, 0), 0u) << s.error().text();
+  EXPECT_NE(s.error().what.find(GetParam().sentence), std::string::npos) << s.error().text();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, ScenarioRefused,
+    ::testing::Values(
+        Bad{"", "", "model"}, Bad{"model = ", ":1:", ""}, Bad{scenario(""), "", "[time]"},
+        Bad{scenario("[time]\n"), ":2:1", "end"}, Bad{scenario("[time]\nend = -1\n"), ":3:7", "after it begins"},
+        Bad{scenario("[time]\nend = nan\n"), ":3:7", "finite"}, Bad{scenario("[time]\nend = '2'\n"), ":3:7", "number"},
+        Bad{scenario("[time]\nend = 2\nsteps = 3\n"), ":4:", "'steps'"},
+        Bad{"model = '../models/pendulum.toml'\n" + kTime, "", "[integrator]"},
+        Bad{scenario(kTime, "method = 'rk5'\nstep = 1\n"), ":6:10", "did you mean 'rk4'"},
+        Bad{scenario(kTime, "method = 'rk4'\n"), ":5:1", "step"},
+        Bad{scenario(kTime, "method = 'rk4'\nstep = 0\n"), ":7:8", "positive"},
+        Bad{scenario(kTime, "method = 'rk4'\nstep = 1\ntolerance = 1e-6\n"), ":8:13", "fixed length"},
+        Bad{scenario(kTime, "method = 'dopri5'\nstep = 1\n"), ":7:8", "max_step"},
+        Bad{scenario(kTime, "method = 'dopri5'\ntolerance = -1\n"), ":7:13", "positive"},
+        Bad{scenario("format = 2\n" + kTime), ":2:10", "format 2"},
+        Bad{scenario("formulation = 'natural'\n" + kTime), ":2:15", "natural"},
+        Bad{scenario(kTime + "[initial]\njoints = { hing = { q = 0 } }\n"), ":5:", "did you mean 'hinge'"},
+        Bad{scenario(kTime + "[initial]\njoints = { hinge = { q = [0, 1] } }\n"), ":5:", ""},
+        Bad{scenario(kTime + "[initial]\nbodies = { }\n"), ":5:", "missing: 'rod'"},
+        Bad{scenario(kTime + "[[disturbance]]\nforce = [1, 0, 0]\n"), ":4:1", "name one"},
+        Bad{scenario(kTime + "[[disturbance]]\nbody = 'rad'\nforce = [1, 0, 0]\n"), ":5:8", "did you mean 'rod'"},
+        Bad{scenario(kTime + "[[disturbance]]\nbody = 'rod'\nforce = [1, 0]\n"), ":6:9", ""},
+        Bad{scenario(kTime + "[[disturbance]]\nbody = 'rod'\nforce = [1, 0, 0]\nsignal = { kind = 'pulse', from = 2, to = 1 }\n"),
+            ":7:10", "pulse"},
+        Bad{scenario(kTime + "[[effort]]\njoint = 'hinge'\nfreedom = 1\nvalue = 1\n"), ":6:11", "freedom"},
+        Bad{scenario(kTime + "[record]\nwhat = ['energie']\n"), ":5:8", "did you mean 'energy'"},
+        Bad{scenario(kTime + "[record]\nevery = 0\n"), ":5:9", "whole number"},
+        Bad{scenario(kTime + "[must]\nenergy_drft = { below = 1 }\n"), ":5:", "energy_drift"},
+        Bad{scenario(kTime + "[must]\nenergy_drift = { }\n"), ":5:", "below or above"},
+        Bad{scenario(kTime + "[must]\njoint_gap = { below = 1, relative_to = 'kinetic' }\n"), ":5:", "kinetic"},
+        Bad{scenario(kTime + "[must]\nmax_force = { joint = 'hing', below = 1 }\n"), ":5:", "did you mean 'hinge'"},
+        Bad{scenario(kTime + "[must]\nfinal = { joint = 'hinge', within = 1 }\n"), ":5:", "values to be reached"}));
+
+TEST(ScenarioFile, MissingModelFileIsNamedWithWhoAskedForIt) {
+  auto s = parse_scenario("model = 'nowhere.toml'\n[integrator]\nmethod = 'rk4'\nstep = 1\n" + kTime, kPath);
+  ASSERT_FALSE(s);
+  EXPECT_NE(s.error().where.find("scenarios/nowhere.toml"), std::string::npos) << s.error().text();
+  EXPECT_NE(s.error().what.find("test.toml:1:"), std::string::npos) << s.error().text();
+}
+
+}  // namespace
+}  // namespace invar
