@@ -172,9 +172,10 @@ Solution refined(const Scaled& s, const Solve& solve, double& residual) {
     rx = s.force.cast<long double>() - M * x - J.transpose() * F;
     rF = s.gamma.cast<long double>() - J * x;
   }
-  const double scale = 1e-300 + s.force.norm() + (s.M * x.cast<double>()).norm() + F.cast<double>().norm();
-  residual = static_cast<double>(rx.norm()) / scale +
-             static_cast<double>(rF.norm()) / (1e-300 + s.gamma.norm() + x.cast<double>().norm());
+  // Against the forces and the accelerations they would give to free bodies: an immobile system has none of its own.
+  const double load = 1e-300 + s.force.norm();
+  residual = static_cast<double>(rx.norm() / (load + static_cast<double>((M * x).norm() + F.norm())) +
+                                 rF.norm() / (load + s.gamma.norm() + static_cast<double>(x.norm())));
   return {x.cast<double>(), F.cast<double>()};
 }
 

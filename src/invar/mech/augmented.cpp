@@ -10,16 +10,23 @@ namespace {
 
 constexpr int kQ = 7, kV = 6;  // numbers per body in State::q and State::v
 
-bool has_passive(const Model& model) {
-  return std::any_of(model.joints().begin(), model.joints().end(), [](const Joint& j) { return j.has_passive; });
+// Joints whose coordinates the equations need: those with passive parts, and both ends of couplings.
+std::vector<int> measured_joints(const Model& model) {
+  std::vector<bool> measured(model.joints().size(), false);
+  for (std::size_t j = 0; j < measured.size(); ++j) measured[j] = model.joints()[j].has_passive;
+  for (const Coupling& coupling : model.couplings()) measured[coupling.joint] = measured[coupling.of] = true;
+  std::vector<int> joints;
+  for (int j = 0; j < static_cast<int>(measured.size()); ++j)
+    if (measured[j]) joints.push_back(j);
+  return joints;
 }
 
 }  // namespace
 
 Augmented::Augmented(const Model& model, const AugmentedOptions& options)
-    : Formulation(model), options_(options), needs_joints_(has_passive(model) || !model.couplings().empty()),
+    : Formulation(model), options_(options), measured_(measured_joints(model)),
       solver_(model), projection_(model, solver_), bodies_(model.bodies().size()),
-      accelerations_(model.bodies().size()), reactions_(model.joints().size()), q_(model.nq()), v_(model.nv()), efforts_(model.nv()),
+      accelerations_(model.bodies().size()), reactions_(model.joints().size()), q_(VecX::Zero(model.nq())), v_(VecX::Zero(model.nv())), efforts_(model.nv()),
       coupling_q_(VecX::Zero(static_cast<int>(model.couplings().size()))) {}
 
 void Augmented::set(const Bodies& bodies, State& x) const {
@@ -55,8 +62,8 @@ Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX
   efforts_ = load.efforts;
   dissipation_ = 0;
   KktInput input{.port = &load.port, .efforts = &efforts_};
-  if (needs_joints_) {
-    joint_coordinates(model(), bodies, q_, v_);
+  if (!measured_.empty()) {
+    for (const int j : measured_) coordinates_of_joint(model(), j, bodies, q_, v_);
     if (wound) unwind(model(), *wound, q_);
     add_passive_efforts(model(), q_, v_, efforts_, dissipation_);
     for (int c = 0; c < coupling_q_.size(); ++c) {
@@ -90,7 +97,7 @@ Verdict Augmented::rate(const State& x, const Load& load, Rate& rate) {
     rate.a.segment<kV>(kV * b) << accelerations_[b].a_WC, accelerations_[b].alpha_WB;
   rate.aux.setZero(kAuxiliaries);
   if (!load.efforts.isZero(0)) {
-    if (!needs_joints_) joint_coordinates(model(), bodies_, q_, v_);
+    joint_coordinates(model(), bodies_, q_, v_);
     rate.aux[kWork] = load.efforts.dot(v_);
   }
   rate.aux[kDissipated] = dissipation_;

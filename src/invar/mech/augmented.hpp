@@ -40,7 +40,7 @@ class Augmented final : public Formulation {
   Verdict accelerate(const Bodies& bodies, const Load& load, const VecX* wound);
 
   AugmentedOptions options_;
-  bool needs_joints_;                    // passive parts or couplings: joint coordinates are measured in every call
+  std::vector<int> measured_;            // joints whose coordinates every call needs: passive parts, couplings
   Unreduced solver_;
   Projection projection_;
   Bodies bodies_;                        // of the state being worked on

@@ -142,12 +142,15 @@ Twist joint_twist(const Model& model, int joint, const Bodies& bodies) {
 void joint_coordinates(const Model& model, const Bodies& bodies, VecX& q, VecX& v) {
   fit(q, model.nq());
   fit(v, model.nv());
-  for (const Joint& joint : model.joints()) {
-    const Sides s = sides(model, joint, bodies);
-    const Coordinates c = measure_of(joint, pose_of(joint, s));
-    std::copy_n(c.begin(), joint.nq, q.data() + joint.q0);
-    rates_of(joint, c, twist_of(s), v.data() + joint.v0);
-  }
+  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) coordinates_of_joint(model, j, bodies, q, v);
+}
+
+void coordinates_of_joint(const Model& model, int j, const Bodies& bodies, VecX& q, VecX& v) {
+  const Joint& joint = joint_of(model, j);
+  const Sides s = sides(model, joint, bodies);
+  const Coordinates c = measure_of(joint, pose_of(joint, s));
+  std::copy_n(c.begin(), joint.nq, q.data() + joint.q0);
+  rates_of(joint, c, twist_of(s), v.data() + joint.v0);
 }
 
 void unwind(const Model& model, const VecX& wound, VecX& q) {

@@ -16,6 +16,9 @@ Twist joint_twist(const Model& model, int joint, const Bodies& bodies);
 /// Coordinates and rates of every joint, stacked as in the model. Angles lie in (-pi, pi].
 void joint_coordinates(const Model& model, const Bodies& bodies, VecX& q, VecX& v);
 
+/// The same for one joint; q and v must have their full size, the rest of them stays.
+void coordinates_of_joint(const Model& model, int joint, const Bodies& bodies, VecX& q, VecX& v);
+
 /// Adds whole turns to the winding coordinates in q so that they are nearest to `wound` (entries per freedom).
 void unwind(const Model& model, const VecX& wound, VecX& q);
 

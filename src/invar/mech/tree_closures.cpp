@@ -153,19 +153,22 @@ Verdict TreeSolver::solve_closures() {
   double* L = s.lambda.data();
   double* y = s.multiplier.data();
   const auto row = [&](int i) { return L + static_cast<std::ptrdiff_t>(i) * n; };
-  for (int i = 0; i < n; ++i) s.order[i] = i, s.diagonal[i] = row(i)[i], y[i] = s.right[i];
   const double least = 1e-11 / s.max_mass;
   double scale = model_.gravity().norm();
-  for (int i = 0; i < n; ++i) scale = std::max(scale, std::abs(y[i]));
+  for (int i = 0; i < n; ++i) {
+    s.order[i] = i, y[i] = s.right[i];
+    s.scale[i] = row(i)[i] > least ? 1 / row(i)[i] : 0;
+    scale = std::max(scale, std::abs(y[i]));
+  }
   weakest_kept_ = 1, strongest_left_ = 0, rank_ = n;
 
   for (int k = 0; k < n; ++k) {
+    // The next pivot; where all rows are known to be independent their own order will do.
     int best = k;
-    double ratio = -1;
-    for (int i = k; i < n; ++i) {
-      const double r = s.diagonal[i] > least ? row(i)[i] / s.diagonal[i] : 0;
-      if (r > ratio) ratio = r, best = i;
-    }
+    double ratio = row(k)[k] * s.scale[k];
+    if (wanted_rank_ != n)
+      for (int i = k + 1; i < n; ++i)
+        if (const double r = row(i)[i] * s.scale[i]; r > ratio) ratio = r, best = i;
     if (wanted_rank_ >= 0 ? k >= wanted_rank_ : ratio < 1e-11) {
       strongest_left_ = ratio;
       rank_ = k;
@@ -175,14 +178,18 @@ Verdict TreeSolver::solve_closures() {
     const double pivot = row(k)[k];
     if (!(pivot > 0)) return {Status::Singular, -1, joint_of_row(s.order[k]), pivot};
     weakest_kept_ = std::min(weakest_kept_, ratio);
+
+    // Column k of the factor, in a row of its own for the update of what remains.
     const double inverse = 1 / std::sqrt(pivot);
+    double* column = s.pivot_column.data();
     row(k)[k] = inverse;
     y[k] *= inverse;
-    for (int i = k + 1; i < n; ++i) row(i)[k] *= inverse;
+    for (int i = k + 1; i < n; ++i) column[i] = row(i)[k] *= inverse;
     for (int i = k + 1; i < n; ++i) {
-      const double l = row(i)[k];
+      const double l = column[i];
+      double* target = row(i);
       y[i] -= l * y[k];
-      for (int j = k + 1; j <= i; ++j) row(i)[j] -= l * row(j)[k];
+      for (int j = k + 1; j <= i; ++j) target[j] -= l * column[j];
     }
   }
 
@@ -209,7 +216,7 @@ void TreeSolver::swap_rows(int a, int b) {
   for (int j = a + 1; j < b; ++j) std::swap(at(j, a), at(b, j));
   for (int j = b + 1; j < rows_; ++j) std::swap(at(j, a), at(j, b));
   std::swap(at(a, a), at(b, b));
-  std::swap(s.diagonal[a], s.diagonal[b]);
+  std::swap(s.scale[a], s.scale[b]);
   std::swap(s.multiplier[a], s.multiplier[b]);
   std::swap(s.order[a], s.order[b]);
 }

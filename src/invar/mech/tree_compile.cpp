@@ -194,7 +194,8 @@ void TreeSolver::compile_columns() {
   s.lambda.assign(static_cast<std::size_t>(rows_) * rows_, 0);
   s.right.assign(rows_, 0);
   s.multiplier.assign(rows_, 0);
-  s.diagonal.assign(rows_, 0);
+  s.scale.assign(rows_, 0);
+  s.pivot_column.assign(rows_, 0);
   s.order.assign(rows_, 0);
   s.direction.assign(rows_, Vec6::Zero());
 }

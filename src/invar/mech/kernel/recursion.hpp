@@ -13,7 +13,7 @@ namespace invar::kernel {
 
 /// Columns of the rotation matrix of the unit quaternion (s, v): R e_k = (2 s² - 1) e_k + 2 v_k v + 2 s v × e_k.
 template <class V>
-Mat<V> rotation(const typename V::Number& s, const V& v) {
+INVAR_KERNEL Mat<V> rotation(const typename V::Number& s, const V& v) {
   using T = typename V::Number;
   const T d = T(2) * s * s - T(1);
   const V v2 = T(2) * v;
@@ -24,7 +24,7 @@ Mat<V> rotation(const typename V::Number& s, const V& v) {
 
 /// Inertia of the body itself about O, and its bias wrench. `load` is about the centre of mass.
 template <class V>
-void body_terms(const Link<V>& k, Work<V>& x, const V& force, const V& moment) {
+INVAR_KERNEL void body_terms(const Link<V>& k, Work<V>& x, const V& force, const V& moment) {
   const Mat<V> R = x.R;
   const V c = R * k.c;
   const V b = R * k.b;
@@ -42,7 +42,7 @@ void body_terms(const Link<V>& k, Work<V>& x, const V& force, const V& moment) {
 
 /// D seen from O_inner: D + hat(r) B + (hat(r) B)ᵀ - hat(r) A hat(r), with Bs = B - A hat(r).
 template <class V>
-Mat<V> shifted(const Mat<V>& D, const Mat<V>& B, const Mat<V>& Bs, const V& r) {
+INVAR_KERNEL Mat<V> shifted(const Mat<V>& D, const Mat<V>& B, const Mat<V>& Bs, const V& r) {
   using T = typename V::Number;
   const Mat<V> Z = hat_times(r, B + Bs);
   const Mat<V> Zt = transpose(Z);
@@ -52,7 +52,7 @@ Mat<V> shifted(const Mat<V>& D, const Mat<V>& B, const Mat<V>& Bs, const V& r) {
 
 /// M, p of the subtree moved from O to O_inner (the joint's own reduction not included).
 template <class V>
-void shift(Work<V>& x) {
+INVAR_KERNEL void shift(Work<V>& x) {
   const Mat<V> Bs = x.B - times_hat(x.A, in_memory(x.r));
   x.D = shifted(x.D, x.B, Bs, x.r);
   x.B = Bs;
@@ -60,14 +60,14 @@ void shift(Work<V>& x) {
 }
 
 template <class V>
-void add_to_inner(const Work<V>& x, Work<V>& inner) {
+INVAR_KERNEL void add_to_inner(const Work<V>& x, Work<V>& inner) {
   inner.A += x.A, inner.B += x.B, inner.D += x.D;
   inner.pf += x.pf, inner.pn += x.pn;
 }
 
 /// Revolute: shift first, divide late (only the rank-one part waits for 1/delta). Adds to the inner body; returns delta.
 template <class V>
-typename V::Number eliminate_revolute(const Link<V>& k, Work<V>& x, Work<V>& inner, const typename V::Number& effort) {
+INVAR_KERNEL typename V::Number eliminate_revolute(const Link<V>& k, Work<V>& x, Work<V>& inner, const typename V::Number& effort) {
   using T = typename V::Number;
   const Mat<V> A = x.A, B = x.B, D = x.D;
   const V u = x.u, r = x.r;
@@ -92,7 +92,7 @@ typename V::Number eliminate_revolute(const Link<V>& k, Work<V>& x, Work<V>& inn
 
 /// One freedom of a Serial hang, about O (no shift). Returns delta.
 template <class V>
-typename V::Number eliminate_freedom(Freedom<V>& s, Work<V>& x, const typename V::Number& effort) {
+INVAR_KERNEL typename V::Number eliminate_freedom(Freedom<V>& s, Work<V>& x, const typename V::Number& effort) {
   using T = typename V::Number;
   const V Uf = x.A * s.sv + x.B * s.sw;
   const V Un = transposed_times(x.B, s.sv) + x.D * s.sw;
@@ -113,7 +113,7 @@ typename V::Number eliminate_freedom(Freedom<V>& s, Work<V>& x, const typename V
 /// Inverse of a symmetric positive definite block by cofactors; the determinant comes along (relative to the diagonal: small
 /// means that digits were lost).
 template <class V>
-Mat<V> inverse_spd(const Mat<V>& D, typename V::Number& determinant) {
+INVAR_KERNEL Mat<V> inverse_spd(const Mat<V>& D, typename V::Number& determinant) {
   using T = typename V::Number;
   const V x = cross(D.c1, D.c2), y = cross(D.c2, D.c0), z = cross(D.c0, D.c1);
   determinant = dot(D.c0, x);
@@ -124,7 +124,7 @@ Mat<V> inverse_spd(const Mat<V>& D, typename V::Number& determinant) {
 /// Ball: the subtree becomes a 3x3 mass at the joint. `effort` is the moment on the body, World. D becomes its inverse;
 /// returns det D.
 template <class V>
-typename V::Number eliminate_ball(Work<V>& x, const V& effort) {
+INVAR_KERNEL typename V::Number eliminate_ball(Work<V>& x, const V& effort) {
   using T = typename V::Number;
   T determinant;
   const Mat<V> B = x.B;
@@ -139,7 +139,7 @@ typename V::Number eliminate_ball(Work<V>& x, const V& effort) {
 
 /// The ball's contribution to its inner body: a mass A' at arm r, and the moment that passes through.
 template <class V>
-void add_ball_to_inner(const Work<V>& x, Work<V>& inner, const V& effort) {
+INVAR_KERNEL void add_ball_to_inner(const Work<V>& x, Work<V>& inner, const V& effort) {
   const Mat<V> X = times_hat(x.A, in_memory(x.r));
   const Mat<V> Q = hat_times(x.r, X);
   inner.A += x.A;
