@@ -196,7 +196,7 @@ double FrontSolver::measure(const KktProblem& problem, const VecX& f, const VecX
   kkt_residual(problem, f, gamma, x, F, rf_, rg_);
   const auto largest = [](const VecX& v) { return v.size() > 0 ? v.lpNorm<Eigen::Infinity>() : 0.0; };
   const double force = largest(f) + largest(F);
-  const double motion = largest(gamma) + largest(x);
+  const double motion = largest(gamma) + largest(x) + largest(f);  // forces over the mean mass: a rigid mechanism has no other
   double worst_row = 0;
   for (int r = 0; r < structure_.rows(); ++r)
     if (counts_[size(r)]) worst_row = std::max(worst_row, std::abs(rg_[r]));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/mech/graph_solver.hpp"
 
+#include <cmath>
+
 namespace invar {
 
 GraphSolver::GraphSolver(const Model& model)
@@ -13,6 +15,19 @@ Verdict GraphSolver::named(Verdict verdict) const {
   return verdict;
 }
 
+// Rows that depend on others were left out of the solution; the motion must satisfy them all the same.
+Verdict GraphSolver::check_rows_left_out() {
+  if (fronts_.decision().redundant.empty()) return {};
+  rest_ = assembly_.gamma();
+  const double scale = rest_.lpNorm<Eigen::Infinity>() + x_.lpNorm<Eigen::Infinity>() + assembly_.force().lpNorm<Eigen::Infinity>();
+  rest_ = -rest_;
+  add_jacobian_times(assembly_.problem().structure, assembly_.problem().jacobian, x_, rest_);
+  for (const int row : fronts_.decision().redundant)
+    if (std::abs(rest_[row]) > 1e-6 * scale)
+      return {Status::Contradictory, -1, assembly_.problem().structure.block_of_row(row), rest_[row]};
+  return {};
+}
+
 Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions) {
   assembly_.fill(bodies, input);
   Verdict verdict = fronts_.factor(assembly_.problem());
@@ -21,6 +36,7 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
     if (verdict.ok()) verdict = fronts_.factor(assembly_.problem());
   }
   if (verdict.ok()) verdict = fronts_.solve(assembly_.problem(), assembly_.force(), assembly_.gamma(), x_, F_);
+  if (verdict.ok()) verdict = check_rows_left_out();
   if (!verdict.ok()) return named(verdict);
   assembly_.accelerations(x_, accelerations);
   assembly_.reactions(F_, reactions);

@@ -18,10 +18,12 @@ class GraphSolver final : public KktSolver {
 
  private:
   Verdict named(Verdict verdict) const;
+  Verdict check_rows_left_out();
 
   KktAssembly assembly_;
   FrontSolver fronts_;
-  VecX x_, F_;
+  VecX x_, F_;  // 6 bodies, rows
+  VecX rest_;   // rows
 };
 
 }  // namespace invar
