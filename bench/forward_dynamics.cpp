@@ -141,10 +141,11 @@ MujocoSettings fastest_settings(Mujoco& peer, const std::vector<MujocoState>& st
 }
 
 Result<Row> measure(const Case& c, const Options& options, const MujocoLibrary& debian, const MujocoLibrary* native) {
-  Row row{.name = c.name,
-          .bodies = static_cast<int>(c.model.bodies().size()),
-          .bar_debian = c.bar_debian,
-          .bar_native = c.bar_native};
+  Row row;
+  row.name = c.name;
+  row.bodies = static_cast<int>(c.model.bodies().size());
+  row.bar_debian = c.bar_debian;
+  row.bar_native = c.bar_native;
   Subject subject(c.model);
   if (auto r = draw_states(subject, options.states); !r) return tl::unexpected(r.error());
   if (auto r = check_ourselves(subject, row); !r) return tl::unexpected(r.error());

@@ -93,8 +93,8 @@ Row measure(const char* name, const Graph& g, bool peers) {
   const double factor = best_time([&] { fine &= solver.factor(p).ok(); });
   const double solve = best_time([&] { fine &= solver.solve(p, f, gamma, x, F).ok(); });
   const double bodies = static_cast<double>(g.bodies.size());
-  std::printf("%-8s %6.0f  %8.2f %8.2f   %8.2f %8.2f   %8.1e %d", name, bodies, factor / bodies, solve / bodies, analysis / bodies,
-              decision / bodies, solver.residual(), solver.refinements());
+  std::printf("%-8s %6.0f  %8.2f %8.2f   %8.2f %8.2f   %8.1e %d", name, bodies, factor / bodies, solve / bodies,
+              analysis / bodies, decision / bodies, solver.residual(), solver.refinements());
   if (peers) {
     const Peers other(p);
     Eigen::SimplicialLLT<Sparse> llt;

@@ -7,6 +7,7 @@
 // differently, which is an uncertainty of u in the inputs.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "invar/mech/augmented.hpp"
@@ -135,23 +136,30 @@ struct Units {
   double moment() const { return force() * length; }
 };
 
-/// Of the coordinate and of the effort of freedom k. Kinds that mix angles with lengths are left out (see `draw`): a joint has
-/// one number for the stiffness of all its stops and one for the smoothing of friction.
-double coordinate_unit(JointKind kind, const Units& u) { return kind == JointKind::Prismatic ? u.length : 1.0; }
+/// Of the coordinate of freedom k. Kinds that mix angles with lengths are left out (see `draw`): a joint has one number for the
+/// stiffness of all its stops and one for the smoothing of friction. Only free joints of floating systems mix them: they have
+/// no stops, and their friction is taken away.
+double coordinate_unit(JointKind kind, std::size_t k, const Units& u) {
+  return kind == JointKind::Prismatic || (kind == JointKind::Free && k < 3) ? u.length : 1.0;
+}
 
-void convert(std::vector<double>& list, double factor) {
-  for (double& x : list) x *= factor;
+/// Multiplies entry k by effort^a coordinate^b time^c of its freedom.
+void convert(std::vector<double>& list, JointKind kind, const Units& u, int a, int b, int c) {
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const double q = coordinate_unit(kind, k, u);
+    list[k] *= std::pow(u.moment() / q, a) * std::pow(q, b) * std::pow(u.time, c);
+  }
 }
 
 JointSpec converted(JointSpec j, const Units& u) {
-  const double q = coordinate_unit(j.kind, u), effort = u.moment() / q;
+  const double q = coordinate_unit(j.kind, 0, u), effort = u.moment() / q;
   j.at_parent.p *= u.length, j.at_child.p *= u.length, j.pitch *= u.length;
-  convert(j.spring.stiffness, effort / q), convert(j.spring.rest, q);
-  convert(j.limits.lower, q), convert(j.limits.upper, q);
+  convert(j.spring.stiffness, j.kind, u, 1, -1, 0), convert(j.spring.rest, j.kind, u, 0, 1, 0);
+  convert(j.limits.lower, j.kind, u, 0, 1, 0), convert(j.limits.upper, j.kind, u, 0, 1, 0);
   j.limits.stiffness *= effort / q, j.limits.damping *= u.time / q;
-  convert(j.damping, effort * u.time / q), convert(j.friction, effort), convert(j.armature, effort * u.time * u.time / q);
+  convert(j.damping, j.kind, u, 1, -1, 1), convert(j.friction, j.kind, u, 1, 0, 0), convert(j.armature, j.kind, u, 1, -1, 2);
   j.friction_velocity *= q / u.time;
-  if (j.kind == JointKind::Prismatic) convert(j.locked_at, q);
+  if (j.kind == JointKind::Prismatic || j.kind == JointKind::Free) convert(j.locked_at, j.kind, u, 0, 1, 0);
   return j;
 }
 
@@ -164,20 +172,24 @@ Case converted(const Sample& s, const Units& u) {
   for (JointSpec& j : c.spec.joints) j = converted(j, u);
   for (CouplingSpec& g : c.spec.couplings) {
     const auto unit = [&](const std::string& joint) {
-      return coordinate_unit(s.model.joints()[static_cast<std::size_t>(*s.model.find_joint(joint))].kind, u);
+      return coordinate_unit(s.model.joints()[static_cast<std::size_t>(*s.model.find_joint(joint))].kind, 0, u);
     };
     double factor = unit(g.joint);
     for (double& x : g.coefficients) x *= factor, factor /= unit(g.of);
   }
   for (BodyState& b : c.bodies) b.p_WC *= u.length, b.v_WC *= u.velocity(), b.w_WB /= u.time;
   for (Wrench& w : c.load.port) w = {u.moment() * w.moment, u.force() * w.force};
-  for (const Joint& j : s.model.joints()) c.load.efforts.segment(j.v0, j.nv) *= u.moment() / coordinate_unit(j.kind, u);
+  for (const Joint& j : s.model.joints())
+    for (int k = 0; k < j.nv; ++k) c.load.efforts[j.v0 + k] *= u.moment() / coordinate_unit(j.kind, static_cast<std::size_t>(k), u);
   return c;
 }
 
 void expect_same_in(const Units& u) {
   for (int i = 0; i < kCases; ++i) {
-    const Sample s = draw(i, false);
+    Sample s = draw(i, false);
+    for (JointSpec& j : s.mechanism.spec.joints)
+      if (j.kind == JointKind::Free) j.friction.clear();
+    s.model = build(s.mechanism.spec);
     const Case c = converted(s, u);
     Outcome there = evaluate(build(c.spec), c.bodies, c.load);
     for (BodyAcceleration& a : there.accelerations) a.a_WC /= u.acceleration(), a.alpha_WB *= u.time * u.time;

@@ -2,7 +2,7 @@
 // Bodies without inertia in some or all directions: solved exactly where joints hold them, refused by name where nothing does.
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
+#include <Eigen/LU>
 
 #include "invar/mech/redundancy.hpp"
 #include "support/block_graphs.hpp"
@@ -17,7 +17,6 @@ void make_massless(Graph& g, int body) {
   g.bodies[static_cast<std::size_t>(body)].mass = 0;
   g.bodies[static_cast<std::size_t>(body)].inertia.setZero();
 }
-
 
 // Full-pivot LU of the KKT matrix is the judge: regular as long as M is definite on ker J and the rows are independent.
 void expect_like_dense(const Graph& g, std::uint64_t stream, double tolerance) {
@@ -60,7 +59,9 @@ TEST(MasslessLink, BetweenRevolutesIsTheLimitOfALightOne) {
     ASSERT_TRUE(other.solve(q, f, gamma, y, G).ok());
     const double error = (y - x).norm() / x.norm();
     EXPECT_LE(error, 100 * light);
-    if (before > 0) EXPECT_NEAR(before / error, 10, 5);
+    if (before > 0) {
+      EXPECT_NEAR(before / error, 10, 5);
+    }
     before = error;
   }
 }

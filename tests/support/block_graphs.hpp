@@ -47,8 +47,8 @@ struct Graph {
   struct Joint {
     int a, b;  // kGround for none
     Vec3 point;
-    MatX rows;           // r x 6 on (v, ω) of b relative to a
-    double armature = 0; // > 0: the rows carry inertia instead of blocking
+    MatX rows;            // r x 6 on (v, ω) of b relative to a
+    double armature = 0;  // > 0: the rows carry inertia instead of blocking
   };
   std::vector<Body> bodies;
   std::vector<Joint> joints;
@@ -140,7 +140,8 @@ inline Graph binary_tree(int n, std::uint64_t seed = 1) {
   for (int i = 0; i < n; ++i) {
     const Vec3 parent = i > 0 ? g.centre((i - 1) / 2) : Vec3::Zero();
     g.body(parent + random_vector(random));
-    g.joint(Kind::Revolute, i > 0 ? (i - 1) / 2 : kGround, i, 0.5 * (parent + g.centre(i)) + random_vector(random, 0.1), random_vector(random));
+    g.joint(Kind::Revolute, i > 0 ? (i - 1) / 2 : kGround, i, 0.5 * (parent + g.centre(i)) + random_vector(random, 0.1),
+            random_vector(random));
   }
   return g;
 }
@@ -165,7 +166,9 @@ inline Graph ladder(int rungs, std::uint64_t seed = 1) {
 inline Graph net(int k, Kind kind = Kind::Ball, std::uint64_t seed = 1) {
   Random random(seed);
   Graph g;
-  const auto wobble = [&] { return Vec3(random.uniform(-0.1, 0.1), random.uniform(-0.1, 0.1), kind == Kind::Ball ? random.uniform(-0.1, 0.1) : 0.0); };
+  const auto wobble = [&] {
+    return Vec3(random.uniform(-0.1, 0.1), random.uniform(-0.1, 0.1), kind == Kind::Ball ? random.uniform(-0.1, 0.1) : 0.0);
+  };
   for (int i = 0; i < k * k; ++i) g.body(Vec3(i % k, i / k, 0));
   for (int y = 0; y < k; ++y)
     for (int x = 0; x < k; ++x) {
@@ -264,7 +267,8 @@ inline Graph table(Kind leg) {
 /// A random graph: a random tree with random kinds, extra joints, joints doubled in place, joints with parallel axes.
 inline Graph random_graph(Random& random, int bodies, double mass_decades) {
   Graph g;
-  const Kind kinds[] = {Kind::Fixed, Kind::Revolute, Kind::Prismatic, Kind::Cylindrical, Kind::Universal, Kind::Ball, Kind::Planar, Kind::Line};
+  const Kind kinds[] = {Kind::Fixed,     Kind::Revolute, Kind::Prismatic, Kind::Cylindrical,
+                        Kind::Universal, Kind::Ball,     Kind::Planar,    Kind::Line};
   const Vec3 common = random_vector(random);
   const auto add = [&](int a, int b) {
     const Kind kind = kinds[random.below(8)];
@@ -282,7 +286,8 @@ inline Graph random_graph(Random& random, int bodies, double mass_decades) {
     if (a != b) add(a, b);
   }
   const int doubles = random.below(3);
-  for (int k = 0; k < doubles && !g.joints.empty(); ++k) g.joints.push_back(g.joints[static_cast<std::size_t>(random.below(static_cast<int>(g.joints.size())))]);
+  for (int k = 0; k < doubles && !g.joints.empty(); ++k)
+    g.joints.push_back(g.joints[static_cast<std::size_t>(random.below(static_cast<int>(g.joints.size())))]);
   return g;
 }
 

@@ -233,6 +233,11 @@ Solution solve(const Scaled& s, Judgement& out) {
     out.condition = 1 / lu.rcond();
     return solve_regular(s, lu, out.residual);
   }
+  if (s.J.rows() == 0) {  // nothing is held: the bodies' own equations
+    out.self_stress = MatX::Zero(0, 0);
+    out.condition = condition_of(K, 0);
+    return solve_regular(s, Eigen::FullPivLU<MatX>(K), out.residual);
+  }
   const Eigen::BDCSVD<MatX> svd(s.J, Eigen::ComputeFullU | Eigen::ComputeFullV);
   const VecX& d = svd.singularValues();
   while (out.rank < d.size() && d[out.rank] > kRankTolerance) ++out.rank;

@@ -17,7 +17,7 @@ class FreeBodies final : public Formulation {
   Status settles = Status::Ok;   ///< what settle returns
   long evaluations = 0;          ///< calls of rate
 
-  void set(const Bodies& bodies, State& x) const override {
+  void set(const Bodies& bodies, State& x) override {
     const Eigen::Index n = static_cast<Eigen::Index>(bodies.size());
     x.q.resize(7 * n);
     x.v.resize(6 * n);

@@ -29,7 +29,7 @@ Augmented::Augmented(const Model& model, const AugmentedOptions& options)
       accelerations_(model.bodies().size()), reactions_(model.joints().size()), q_(VecX::Zero(model.nq())), v_(VecX::Zero(model.nv())), efforts_(model.nv()),
       coupling_q_(VecX::Zero(static_cast<int>(model.couplings().size()))) {}
 
-void Augmented::set(const Bodies& bodies, State& x) const {
+void Augmented::set(const Bodies& bodies, State& x) {
   const int n = static_cast<int>(bodies.size());
   x.q.resize(kQ * n);
   x.v.resize(kV * n);
@@ -39,13 +39,13 @@ void Augmented::set(const Bodies& bodies, State& x) const {
     x.q.segment<kQ>(kQ * b) << s.p_WC, s.q_WB.w(), s.q_WB.x(), s.q_WB.y(), s.q_WB.z();
     x.v.segment<kV>(kV * b) << s.v_WC, s.w_WB;
   }
+  solver_.solve(bodies, KktInput{.dynamics = false}, accelerations_, reactions_);  // a failure shows again in the first step
   // Angles start within half a turn.
-  VecX q(model().nq()), v(model().nv());
-  joint_coordinates(model(), bodies, q, v);
+  joint_coordinates(model(), bodies, q_, v_);
   x.wound = VecX::Zero(model().nv());
   for (const Joint& joint : model().joints())
     for (int k = 0; k < joint.nv; ++k)
-      if (winds(joint.kind, k)) x.wound[joint.v0 + k] = q[joint.q0 + k];
+      if (winds(joint.kind, k)) x.wound[joint.v0 + k] = q_[joint.q0 + k];
 }
 
 void Augmented::bodies(const State& x, Bodies& out) const {
@@ -61,7 +61,7 @@ void Augmented::bodies(const State& x, Bodies& out) const {
 Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX* wound) {
   efforts_ = load.efforts;
   dissipation_ = 0;
-  KktInput input{.port = &load.port, .efforts = &efforts_};
+  input_ = {.port = &load.port, .efforts = &efforts_};
   if (!measured_.empty()) {
     for (const int j : measured_) coordinates_of_joint(model(), j, bodies, q_, v_);
     if (wound) unwind(model(), *wound, q_);
@@ -70,13 +70,13 @@ Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX
       const Coupling& coupling = model().couplings()[c];
       coupling_q_[c] = q_[model().joints()[coupling.of].q0 + coupling.of_freedom];
     }
-    input.coupling_q = &coupling_q_;
+    input_.coupling_q = &coupling_q_;
   }
   if (options_.baumgarte_alpha != 0 || options_.baumgarte_beta != 0) {
-    input.bias = &projection_.baumgarte(bodies, options_.baumgarte_alpha, options_.baumgarte_beta);
-    if (wound) input.coupling_bias = &projection_.baumgarte_couplings(bodies, *wound, options_.baumgarte_alpha, options_.baumgarte_beta);
+    input_.bias = &projection_.baumgarte(bodies, options_.baumgarte_alpha, options_.baumgarte_beta);
+    if (wound) input_.coupling_bias = &projection_.baumgarte_couplings(bodies, *wound, options_.baumgarte_alpha, options_.baumgarte_beta);
   }
-  return solver_.solve(bodies, input, accelerations_, reactions_);
+  return solver_.solve(bodies, input_, accelerations_, reactions_);
 }
 
 Verdict Augmented::solve(const Bodies& bodies, const Load& load, Accelerations& accelerations, std::vector<Wrench>& reactions) {
@@ -109,20 +109,19 @@ Verdict Augmented::evaluate(const State& x, const Load& load, Evaluation& out) {
   const Verdict verdict = accelerate(out.bodies, load, &x.wound);
   out.accelerations = accelerations_;
   out.reactions = reactions_;
+  out.couplings.resize(coupling_q_.size());
+  for (int c = 0; c < out.couplings.size(); ++c) out.couplings[c] = solver_.coupling_effort(c);
   // Where rows depend on each other, the reactions of least norm: the same in every World, order and unit.
   out.determined.assign(reactions_.size(), true);
   if (verdict.ok() && solver_.mobility().rank < solver_.mobility().rows) {
-    const Redundancy redundancy = solver_.analyse(out.bodies);
-    solver_.least_norm(redundancy, out.reactions);
+    const Redundancy redundancy = solver_.least_norm(out.bodies, input_, out.accelerations, out.reactions, out.couplings);
     for (int block = 0; block < static_cast<int>(redundancy.group_of_block.size()); ++block)
       if (const int j = solver_.assembly().joint_of_block(block); j >= 0 && redundancy.group_of_block[block] >= 0) out.determined[j] = false;
   }
   joint_coordinates(model(), out.bodies, out.q, out.v);
   unwind(model(), x.wound, out.q);
-  joint_accelerations(model(), out.bodies, accelerations_, out.vdot);
+  joint_accelerations(model(), out.bodies, out.accelerations, out.vdot);
   out.efforts = efforts_;
-  out.couplings.resize(coupling_q_.size());
-  for (int c = 0; c < out.couplings.size(); ++c) out.couplings[c] = solver_.coupling_effort(c);
   return verdict;
 }
 

@@ -19,7 +19,7 @@ class Augmented final : public Formulation {
  public:
   explicit Augmented(const Model& model, const AugmentedOptions& options = {});
 
-  void set(const Bodies& bodies, State& x) const override;
+  void set(const Bodies& bodies, State& x) override;
   void bodies(const State& x, Bodies& out) const override;
   Verdict rate(const State& x, const Load& load, Rate& rate) override;
   Verdict evaluate(const State& x, const Load& load, Evaluation& out) override;
@@ -48,6 +48,7 @@ class Augmented final : public Formulation {
   std::vector<Wrench> reactions_;        // per joint
   VecX q_, v_, efforts_;                 // joint coordinates, rates; commanded plus passive efforts
   VecX coupling_q_;                      // per coupling: driving coordinate
+  KktInput input_;                       // of the last solve
   double dissipation_ = 0;               // W
 };
 

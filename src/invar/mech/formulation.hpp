@@ -40,8 +40,9 @@ class Formulation {
 
   const Model& model() const { return model_; }
 
-  /// A state from Bodies (taken as they are: see make_consistent), and back. `set` sizes and fills the whole state.
-  virtual void set(const Bodies& bodies, State& x) const = 0;
+  /// A state from Bodies (taken as they are: see make_consistent), and back. `set` begins a motion: it sizes and fills the
+  /// whole state and prepares the solver there, so that the steps that follow need no heap.
+  virtual void set(const Bodies& bodies, State& x) = 0;
   virtual void bodies(const State& x, Bodies& out) const = 0;
 
   /// dv/dt under a load; also power of the efforts and of dissipation, W. rate.v = x.v in every formulation so far.

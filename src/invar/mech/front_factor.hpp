@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <span>
 #include <vector>
 
 #include "invar/mech/front_tree.hpp"
@@ -30,6 +31,9 @@ class FrontFactor {
 
   /// F = S_AA⁻¹ b over the rows kept, 0 on the others.
   void solve(const VecX& b, VecX& F);
+  /// The same restricted to the rows of the elimination subtree of `row`, the part of S that is eliminated before it.
+  void solve_below(int row, const VecX& b, VecX& F);
+  std::span<const int> rows_below(int row) const;
   /// The combination n with n_r = 1 of a row set aside and kept rows before it that is orthogonal to those: lists the rows
   /// where n is not zero and writes them into `n`, which must be zero before.
   void combination(int row, VecX& n, std::vector<int>& rows);
@@ -55,6 +59,8 @@ class FrontFactor {
   void swap_pivots(const Front& front, int a, int b);
   int factor_pivoted(const Front& front, double weak);
   void pass_on(const Front& front, int kept);
+  void substitute(std::size_t first, std::size_t last);
+  std::size_t home(int row) const;
   void note_ratios(const Front& front, int kept);
   double* panel(const Front& front) { return panels_.data() + front.panel; }
   double* update(const Front& front) { return stack_[front.parity].data() + front.update; }
@@ -62,22 +68,22 @@ class FrontFactor {
 
   KktStructure structure_;
   FrontTree tree_;
-  std::vector<Padded> j_, t_;        // touches: J and J W
-  std::vector<double> compliance_;   // elimination positions
+  std::vector<Padded> j_, t_;       // touches: J and J W
+  std::vector<double> compliance_;  // elimination positions
   std::vector<double> panels_;
   std::vector<double> stack_[2];
   std::vector<double> packing_;
-  std::vector<double> backup_;       // largest panel
-  std::vector<double> diagonal_;     // elimination positions: S_kk
-  std::vector<double> inverse_;      // elimination positions: 1 / L_kk, in pivot order
-  std::vector<int> swap_with_;       // elimination positions: local pivot exchanged at each step of its front
-  std::vector<int> order_;           // elimination positions: local pivot -> local row in natural order
-  std::vector<int> kept_in_front_;   // fronts
-  std::vector<char> kept_;           // rows
-  std::vector<double> ratio_;        // rows
-  std::vector<double> work_;         // elimination positions
-  std::vector<double> local_;        // rows of the largest front
-  std::vector<int> pending_;         // fronts still to visit in combination()
+  std::vector<double> backup_;      // largest panel
+  std::vector<double> diagonal_;    // elimination positions: S_kk
+  std::vector<double> inverse_;     // elimination positions: 1 / L_kk, in pivot order
+  std::vector<int> swap_with_;      // elimination positions: local pivot exchanged at each step of its front
+  std::vector<int> order_;          // elimination positions: local pivot -> local row in natural order
+  std::vector<int> kept_in_front_;  // fronts
+  std::vector<char> kept_;          // rows
+  std::vector<double> ratio_;       // rows
+  std::vector<double> work_;        // elimination positions
+  std::vector<double> local_;       // rows of the largest front
+  std::vector<int> pending_;        // fronts still to visit in combination()
   int rows_kept_ = 0;
 };
 

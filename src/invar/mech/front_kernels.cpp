@@ -42,7 +42,8 @@ inline void strip(double* c, int c_stride, int rows, const double* a, const doub
   if (i < rows) tile<1, Columns>(c + i, c_stride, a + i, b, stride, depth);
 }
 
-inline void subtract_strip(double* c, int c_stride, int rows, int columns, const double* a, const double* b, int stride, int depth) {
+inline void subtract_strip(double* c, int c_stride, int rows, int columns, const double* a, const double* b, int stride,
+                           int depth) {
   switch (columns) {
     case 1: return strip<1>(c, c_stride, rows, a, b, stride, depth);
     case 2: return strip<2>(c, c_stride, rows, a, b, stride, depth);

@@ -26,15 +26,15 @@ struct Front {
   int pivots = 0;
   int rows = 0;
   int parent = -1;
-  int first_descendant = 0;                     ///< fronts first_descendant .. this one are its subtree
-  int first_child = 0, children = 0;            ///< into FrontTree::children
-  int first_update = 0;                         ///< into FrontTree::update_positions
-  int first_product = 0, products = 0;          ///< into FrontTree::products
-  int first_run = 0, runs = 0;                  ///< into FrontTree::runs: its update rows in the parent
-  int stride = 0, update_stride = 0;            ///< leading dimensions, multiples of 8
-  std::size_t panel = 0;                        ///< offset of rows x pivots in the panel storage
-  std::size_t update = 0;                       ///< offset of update x update in the stack of its parity
-  int parity = 0;                               ///< which of the two stacks: depth modulo 2
+  int first_descendant = 0;             ///< fronts first_descendant .. this one are its subtree
+  int first_child = 0, children = 0;    ///< into FrontTree::children
+  int first_update = 0;                 ///< into FrontTree::update_positions
+  int first_product = 0, products = 0;  ///< into FrontTree::products
+  int first_run = 0, runs = 0;          ///< into FrontTree::runs: its update rows in the parent
+  int stride = 0, update_stride = 0;    ///< leading dimensions, multiples of 8
+  std::size_t panel = 0;                ///< offset of rows x pivots in the panel storage
+  std::size_t update = 0;               ///< offset of update x update in the stack of its parity
+  int parity = 0;                       ///< which of the two stacks: depth modulo 2
   int updates() const { return rows - pivots; }
 };
 

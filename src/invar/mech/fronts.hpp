@@ -54,7 +54,9 @@ class FrontSolver {
  private:
   /// What the core factorization works on: the problem itself, or its condensation.
   const KktStructure& core_structure() const { return condensation_ ? condensation_->structure() : structure_; }
-  const std::vector<Mat6>& core_jacobian(const KktProblem& p) const { return condensation_ ? condensation_->jacobian() : p.jacobian; }
+  const std::vector<Mat6>& core_jacobian(const KktProblem& p) const {
+    return condensation_ ? condensation_->jacobian() : p.jacobian;
+  }
   const std::vector<Mat6>& core_inverse_mass() const { return condensation_ ? condensation_->inverse_mass() : W_; }
   const VecX& core_compliance(const KktProblem& p) const { return condensation_ ? condensation_->compliance() : p.compliance; }
 
@@ -78,18 +80,18 @@ class FrontSolver {
   std::vector<Mat6> W_, Z_;                     // bodies: inverse mass and idle directions
   std::unique_ptr<Condensation> condensation_;  // none without idle directions
   std::unique_ptr<FrontFactor> core_;
-  std::vector<char> counts_;                    // rows: not decided redundant
-  std::vector<double> reference_;               // core rows: pivot ratios at the first factor after decide
+  std::vector<char> counts_;       // rows: not decided redundant
+  std::vector<double> reference_;  // core rows: pivot ratios at the first factor after decide
   bool fresh_ = true;
   bool rank_in_doubt_ = false;
   int doubtful_block_ = -1;
 
-  std::vector<int> border_;            // core rows
-  std::vector<VecX> border_n_;         // core rows: combinations orthogonal to the kept rows and to each other
-  std::vector<VecX> border_g_;         // 6 core bodies: J^T n
-  VecX rf_, rg_, dx_, dF_;             // residuals and corrections of the problem
-  VecX f_c_, gamma_c_, x_c_, F_c_;     // core
-  VecX u_, b_;                         // 6 core bodies, core rows: work
+  std::vector<int> border_;         // core rows
+  std::vector<VecX> border_n_;      // core rows: combinations orthogonal to the kept rows and to each other
+  std::vector<VecX> border_g_;      // 6 core bodies: J^T n
+  VecX rf_, rg_, dx_, dF_;          // residuals and corrections of the problem
+  VecX f_c_, gamma_c_, x_c_, F_c_;  // core
+  VecX u_, b_;                      // 6 core bodies, core rows: work
   double residual_ = 0;
   int refinements_ = 0;
 };

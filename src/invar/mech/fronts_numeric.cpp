@@ -14,8 +14,8 @@ namespace invar {
 namespace {
 
 using kernel::Octet;
-constexpr std::size_t kSlack = 32;       // doubles past the end that kernels may read or add zeros to
-constexpr double kSurelyStrong = 1e-3;   // pivot ratios from which the natural order is as good as the strongest first
+constexpr std::size_t kSlack = 32;      // doubles past the end that kernels may read or add zeros to
+constexpr double kSurelyStrong = 1e-3;  // pivot ratios from which the natural order is as good as the strongest first
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
 

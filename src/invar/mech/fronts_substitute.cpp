@@ -15,11 +15,9 @@ std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 }  // namespace
 
-void FrontFactor::solve(const VecX& b, VecX& F) {
-  for (std::size_t p = 0; p < work_.size(); ++p) work_[p] = b[tree_.row_at[p]];
+void FrontFactor::substitute(std::size_t first, std::size_t last) {
   double* w = local_.data();
-
-  for (std::size_t f = 0; f < tree_.fronts.size(); ++f) {
+  for (std::size_t f = first; f <= last; ++f) {
     const Front& front = tree_.fronts[f];
     const int* order = order_.data() + front.first_pivot;
     double* pivots = work_.data() + front.first_pivot;
@@ -30,8 +28,11 @@ void FrontFactor::solve(const VecX& b, VecX& F) {
     for (int i = 0; i < front.pivots; ++i) pivots[order[i]] = w[i];
     for (int i = 0; i < front.updates(); ++i) work_[size(later[i])] += w[front.pivots + i];
   }
+  // Rows behind the last front carry nothing.
+  const Front& top = tree_.fronts[last];
+  for (int i = 0; i < top.updates(); ++i) work_[size(tree_.update_positions[size(top.first_update + i)])] = 0.0;
 
-  for (std::size_t f = tree_.fronts.size(); f-- > 0;) {
+  for (std::size_t f = last + 1; f-- > first;) {
     const Front& front = tree_.fronts[f];
     const int kept = kept_in(f);
     const int* order = order_.data() + front.first_pivot;
@@ -44,17 +45,39 @@ void FrontFactor::solve(const VecX& b, VecX& F) {
     for (int i = 0; i < kept; ++i) pivots[order[i]] = w[i];
     for (int i = kept; i < front.pivots; ++i) pivots[order[i]] = 0.0;
   }
+}
+
+void FrontFactor::solve(const VecX& b, VecX& F) {
+  for (std::size_t p = 0; p < work_.size(); ++p) work_[p] = b[tree_.row_at[p]];
+  if (!tree_.fronts.empty()) substitute(0, tree_.fronts.size() - 1);
   for (std::size_t p = 0; p < work_.size(); ++p) F[tree_.row_at[p]] = work_[p];
 }
 
-void FrontFactor::combination(int row, VecX& n, std::vector<int>& rows) {
+std::size_t FrontFactor::home(int row) const {
   const int block = structure_.block_of_row(row);
   const int position = tree_.position_of_block[size(block)] + row - structure_.block(block).first_row;
-  const int home = tree_.front_at[size(position)];
+  return size(tree_.front_at[size(position)]);
+}
+
+std::span<const int> FrontFactor::rows_below(int row) const {
+  const Front& top = tree_.fronts[home(row)];
+  const int first = tree_.fronts[size(top.first_descendant)].first_pivot;
+  return {tree_.row_at.data() + first, size(top.first_pivot + top.pivots - first)};
+}
+
+void FrontFactor::solve_below(int row, const VecX& b, VecX& F) {
+  const std::span<const int> rows = rows_below(row);
+  double* work = work_.data() + (rows.data() - tree_.row_at.data());
+  for (std::size_t i = 0; i < rows.size(); ++i) work[i] = b[rows[i]];
+  substitute(size(tree_.fronts[home(row)].first_descendant), home(row));
+  for (std::size_t i = 0; i < rows.size(); ++i) F[rows[i]] = work[i];
+}
+
+void FrontFactor::combination(int row, VecX& n, std::vector<int>& rows) {
   double* w = local_.data();
   n[row] = 1.0;
   rows.push_back(row);
-  pending_.assign(1, home);
+  pending_.assign(1, static_cast<int>(home(row)));
   while (!pending_.empty()) {
     const std::size_t f = size(pending_.back());
     pending_.pop_back();

@@ -55,7 +55,8 @@ std::vector<Merged> merge(const KktStructure& s, std::vector<EliminationStep> st
     child.gone = true;
   }
   for (Merged& m : fronts)
-    while (m.parent >= 0 && fronts[static_cast<std::size_t>(m.parent)].gone) m.parent = fronts[static_cast<std::size_t>(m.parent)].parent;
+    while (m.parent >= 0 && fronts[static_cast<std::size_t>(m.parent)].gone)
+      m.parent = fronts[static_cast<std::size_t>(m.parent)].parent;
   return fronts;
 }
 
@@ -64,7 +65,8 @@ class Postorder {
  public:
   explicit Postorder(const std::vector<Merged>& fronts) : fronts_(fronts), children_(fronts.size()), peak_(fronts.size()) {
     for (std::size_t k = 0; k < fronts.size(); ++k)
-      if (!fronts[k].gone && fronts[k].parent >= 0) children_[static_cast<std::size_t>(fronts[k].parent)].push_back(static_cast<int>(k));
+      if (!fronts[k].gone && fronts[k].parent >= 0)
+        children_[static_cast<std::size_t>(fronts[k].parent)].push_back(static_cast<int>(k));
     for (std::size_t k = 0; k < fronts.size(); ++k)
       if (!fronts[k].gone) sort_children(k);
     for (std::size_t k = 0; k < fronts.size(); ++k)
@@ -186,7 +188,8 @@ class Builder {
   void set_local(const Front& front) {
     for (int i = 0; i < front.pivots; ++i) local_[static_cast<std::size_t>(front.first_pivot + i)] = i;
     for (int i = 0; i < front.updates(); ++i)
-      local_[static_cast<std::size_t>(tree_.update_positions[static_cast<std::size_t>(front.first_update + i)])] = front.pivots + i;
+      local_[static_cast<std::size_t>(tree_.update_positions[static_cast<std::size_t>(front.first_update + i)])] =
+          front.pivots + i;
   }
 
   void list_runs(Front& front) {
@@ -194,7 +197,8 @@ class Builder {
     if (front.parent < 0) return;
     set_local(tree_.fronts[static_cast<std::size_t>(front.parent)]);
     for (int i = 0; i < front.updates(); ++i) {
-      const int target = local_[static_cast<std::size_t>(tree_.update_positions[static_cast<std::size_t>(front.first_update + i)])];
+      const int target =
+          local_[static_cast<std::size_t>(tree_.update_positions[static_cast<std::size_t>(front.first_update + i)])];
       // A run also ends where pivots of the parent end, so that a column of a run goes to one place.
       const bool boundary = target == tree_.fronts[static_cast<std::size_t>(front.parent)].pivots;
       if (front.runs > 0 && !boundary && tree_.runs.back().target + tree_.runs.back().length == target) {
@@ -216,7 +220,8 @@ class Builder {
           if (position(k) < position(j)) continue;
           const std::size_t row = static_cast<std::size_t>(local_[static_cast<std::size_t>(position(k))]);
           const std::size_t column = static_cast<std::size_t>(position(j) - front.first_pivot);
-          tree_.products.push_back({other, t, s_.block(j).rows, front.panel + row + column * static_cast<std::size_t>(front.stride)});
+          tree_.products.push_back(
+              {other, t, s_.block(j).rows, front.panel + row + column * static_cast<std::size_t>(front.stride)});
         }
     front.products = static_cast<int>(tree_.products.size()) - front.first_product;
   }

@@ -33,15 +33,13 @@ void joint_at(const Model& model, int j, const Bodies& bodies, bool rates, Joint
     }
   });
 
-  // Into World axes.
-  const auto turn = [&R](auto&& m) {
-    m.template topRows<3>() = (R * m.template topRows<3>()).eval();
-    m.template bottomRows<3>() = (R * m.template bottomRows<3>()).eval();
+  // Into World axes, column by column: products of matrices of run-time size might reach for the heap.
+  const auto turn = [&R](auto&& column) {
+    const Vec3 angular_part = R * column.template head<3>(), linear_part = R * column.template tail<3>();
+    column << angular_part, linear_part;
   };
-  turn(out.S);
-  turn(out.dual);
-  out.C.leftCols<3>() = (out.C.leftCols<3>() * R.transpose()).eval();
-  out.C.rightCols<3>() = (out.C.rightCols<3>() * R.transpose()).eval();
+  for (int k = 0; k < out.S.cols(); ++k) turn(out.S.col(k)), turn(out.dual.col(k));
+  for (int k = 0; k < out.C.rows(); ++k) turn(out.C.row(k).transpose());
   turn(bias);
   out.bias = bias;
   if (rates) {

@@ -153,8 +153,8 @@ void KktAssembly::fill_coupling(int block, const Bodies& bodies, const KktInput&
   const Slope p = coupling_slope(coupling, input.coupling_q ? (*input.coupling_q)[c] : of.q[coupling.of_freedom]);
   const int row = problem_.structure.block(block).first_row;
   const Vec6 a = driven.dual.col(coupling.freedom), b = -p.first * of.dual.col(coupling.of_freedom);
-  const double l2 = model_.length() * model_.length();
-  norm_[row] = std::sqrt((a.head<3>().squaredNorm() + b.head<3>().squaredNorm()) / l2 + a.tail<3>().squaredNorm() + b.tail<3>().squaredNorm());
+  // Measured by the effort on the driven freedom: a moment over the length, or a force.
+  norm_[row] = std::sqrt(a.head<3>().squaredNorm() / (model_.length() * model_.length()) + a.tail<3>().squaredNorm());
   gamma_[row] = (p.second * v * v + a.dot(driven.bias) + b.dot(of.bias) + (input.coupling_bias ? (*input.coupling_bias)[c] : 0.0)) / norm_[row];
   add_row(block, 0, model_.joints()[coupling.joint], driven, bodies, a / norm_[row], input.dynamics);
   add_row(block, 0, model_.joints()[coupling.of], of, bodies, b / norm_[row], input.dynamics);
@@ -184,15 +184,29 @@ double KktAssembly::coupling_effort(const VecX& F, int coupling) const {
   return -model_.mean_mass() * F[row] / norm_[row];
 }
 
-// Directions are orthonormal in the metric |f|² + |m|²/l², so a component is an inner product in it.
-VecX KktAssembly::multipliers(const std::vector<Wrench>& reactions) const {
-  VecX F = VecX::Zero(problem_.structure.rows());
+VecX KktAssembly::motion(const Accelerations& accelerations) const {
+  VecX x(6 * problem_.structure.bodies());
+  for (int b = 0; b < static_cast<int>(accelerations.size()); ++b)
+    x.segment<6>(6 * b) << accelerations[b].a_WC, model_.length() * accelerations[b].alpha_WB;
+  return x;
+}
+
+// Directions are orthonormal in the metric |f|² + |m|²/l², so a component is an inner product in it. A rotor's multiplier is
+// its inertia force: J x - c F = gamma.
+VecX KktAssembly::multipliers(const VecX& x, const std::vector<Wrench>& reactions, const VecX& couplings) const {
+  VecX F = -gamma_;
+  add_jacobian_times(problem_.structure, problem_.jacobian, x, F);
   const double l2 = model_.length() * model_.length();
-  for (int j = 0; j < static_cast<int>(reactions.size()); ++j) {
-    if (block_of_joint_[j] < 0) continue;
-    const KktBlock& block = problem_.structure.block(block_of_joint_[j]);
-    for (int row = block.first_row; row < block.first_row + block.rows; ++row)
-      F[row] = (direction_[row].head<3>().dot(reactions[j].moment) / l2 + direction_[row].tail<3>().dot(reactions[j].force)) / model_.mean_mass();
+  for (int block = 0; block < static_cast<int>(sources_.size()); ++block) {
+    const Source& source = sources_[block];
+    const KktBlock& shape = problem_.structure.block(block);
+    for (int row = shape.first_row; row < shape.first_row + shape.rows; ++row) {
+      if (source.coupling >= 0) F[row] = -couplings[source.coupling] * norm_[row] / model_.mean_mass();
+      else if (source.freedom >= 0) F[row] /= problem_.compliance[row];
+      else
+        F[row] = (direction_[row].head<3>().dot(reactions[source.joint].moment) / l2 + direction_[row].tail<3>().dot(reactions[source.joint].force)) /
+                 model_.mean_mass();
+    }
   }
   return F;
 }

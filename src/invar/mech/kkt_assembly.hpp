@@ -24,8 +24,9 @@ class KktAssembly {
   void accelerations(const VecX& x, Accelerations& out) const;
   void reactions(const VecX& F, std::vector<Wrench>& out) const;
   double coupling_effort(const VecX& F, int coupling) const;
-  /// Multipliers that stand for given reactions of joints (rotors and couplings: zero).
-  VecX multipliers(const std::vector<Wrench>& reactions) const;
+  /// And back: the motion x, and the multipliers that stand for given reactions and coupling efforts in that motion.
+  VecX motion(const Accelerations& accelerations) const;
+  VecX multipliers(const VecX& x, const std::vector<Wrench>& reactions, const VecX& couplings) const;
 
   /// Joint or coupling behind a block; the other is -1.
   int joint_of_block(int block) const { return sources_[block].joint; }

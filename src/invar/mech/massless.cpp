@@ -9,8 +9,8 @@
 namespace invar {
 namespace {
 
-constexpr double kZeroInertia = 1e-14;    // of the body's largest
-constexpr double kIndependent = 1e-10;    // of the largest column of J Z
+constexpr double kZeroInertia = 1e-14;  // of the body's largest
+constexpr double kIndependent = 1e-10;  // of the largest column of J Z
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
@@ -89,8 +89,12 @@ Verdict invert_masses(const KktProblem& problem, const std::vector<int>& idle, s
 }
 
 Condensation::Condensation(const KktProblem& problem, const std::vector<int>& idle)
-    : original_(problem.structure), idle_(idle), structure_(0), cluster_of_body_(idle.size(), -1),
-      cluster_of_block_(size(problem.structure.blocks()), -1), condensed_block_(size(problem.structure.blocks()), -1),
+    : original_(problem.structure),
+      idle_(idle),
+      structure_(0),
+      cluster_of_body_(idle.size(), -1),
+      cluster_of_block_(size(problem.structure.blocks()), -1),
+      condensed_block_(size(problem.structure.blocks()), -1),
       rotor_of_block_(size(problem.structure.blocks()), -1) {
   find_clusters(problem);
   lay_out(problem);
@@ -204,7 +208,8 @@ Verdict Condensation::refresh_cluster(const KktProblem& problem, Cluster& cluste
   a.setZero();
   cluster.massive.setZero();
   const auto column_of = [&](int body) {
-    return 6 * static_cast<int>(std::lower_bound(cluster.neighbours.begin(), cluster.neighbours.end(), body) - cluster.neighbours.begin());
+    return 6 * static_cast<int>(std::lower_bound(cluster.neighbours.begin(), cluster.neighbours.end(), body) -
+                                cluster.neighbours.begin());
   };
   for (std::size_t b = 0; b < cluster.blocks.size(); ++b) {
     const KktBlock& block = original_.block(cluster.blocks[b]);
@@ -219,7 +224,8 @@ Verdict Condensation::refresh_cluster(const KktProblem& problem, Cluster& cluste
         Mat6 z = Z_[size(body)];
         z.rightCols(6 - k).setZero();
         const Mat6 on_idle = rest * z;
-        a.block(row, cluster.first_unknown[static_cast<std::size_t>(place)], block.rows, k) = on_idle.topLeftCorner(block.rows, k);
+        a.block(row, cluster.first_unknown[static_cast<std::size_t>(place)], block.rows, k) =
+            on_idle.topLeftCorner(block.rows, k);
         rest -= on_idle * z.transpose();
       }
       if (k < 6) cluster.massive.block(row, column_of(body), block.rows, 6) = rest.topRows(block.rows);
@@ -276,7 +282,8 @@ void Condensation::condense(const VecX& f, const VecX& gamma, VecX& f_c, VecX& g
   for (Cluster& cluster : clusters_) {
     for (std::size_t b = 0; b < cluster.bodies.size(); ++b) {
       const int i = cluster.bodies[b];
-      cluster.z.segment(cluster.first_unknown[b], idle(i)).noalias() = Z_[size(i)].leftCols(idle(i)).transpose() * f.segment<6>(6 * i);
+      cluster.z.segment(cluster.first_unknown[b], idle(i)).noalias() =
+          Z_[size(i)].leftCols(idle(i)).transpose() * f.segment<6>(6 * i);
     }
     cluster.qr.solve_transpose(cluster.z, cluster.t);
     for (std::size_t k = 0; k < cluster.neighbours.size(); ++k)

@@ -10,7 +10,8 @@ namespace invar {
 /// Householder QR with column pivoting, A P = [Q1 Q2][R; 0], that refactors without heap. Full column rank is asked for.
 class PivotedQr {
  public:
-  PivotedQr(int rows, int columns) : a_(MatX::Zero(rows, columns)), beta_(VecX::Zero(columns)), order_(static_cast<std::size_t>(columns)) {}
+  PivotedQr(int rows, int columns)
+      : a_(MatX::Zero(rows, columns)), beta_(VecX::Zero(columns)), order_(static_cast<std::size_t>(columns)) {}
 
   MatX& matrix() { return a_; }  ///< fill with A, then factor()
   /// Columns found independent, relative to the largest one.
@@ -26,9 +27,9 @@ class PivotedQr {
 
  private:
   void reflect(int k, Eigen::Ref<MatX> y) const;
-  MatX a_;                 // R on and above the diagonal, reflectors below
-  VecX beta_;              // reflector k: 1 − beta v vᵀ with v = (1, a_(k+1.., k))
-  std::vector<int> order_; // P
+  MatX a_;                  // R on and above the diagonal, reflectors below
+  VecX beta_;               // reflector k: 1 − beta v vᵀ with v = (1, a_(k+1.., k))
+  std::vector<int> order_;  // P
 };
 
 /// How many directions of each body have no inertia: 6 for a massless body, 3 for a point mass, 1 for an ideal rod. An
@@ -70,7 +71,8 @@ class Condensation {
   int block(int condensed_row) const { return original_.block_of_row(row(condensed_row)); }
   bool in_cluster(int block) const { return cluster_of_block_[static_cast<std::size_t>(block)] >= 0; }
   bool same_cluster(int block, int other) const {
-    return in_cluster(block) && cluster_of_block_[static_cast<std::size_t>(block)] == cluster_of_block_[static_cast<std::size_t>(other)];
+    return in_cluster(block) &&
+           cluster_of_block_[static_cast<std::size_t>(block)] == cluster_of_block_[static_cast<std::size_t>(other)];
   }
 
  private:
@@ -82,10 +84,10 @@ class Condensation {
     std::vector<int> neighbours;     // bodies of the condensed problem that keep inertia, rotors included
     int rows = 0, unknowns = 0;
     int first_block = 0, hyper_blocks = 0;  // in the condensed structure
-    PivotedQr qr{0, 0};              // rows x unknowns
-    MatX massive;                    // Qᵀ J_m, rows x 6 neighbours
-    VecX y, phi;                     // rows: work
-    VecX t, z;                       // unknowns: R⁻ᵀ Zᵀ f, then z
+    PivotedQr qr{0, 0};                     // rows x unknowns
+    MatX massive;                           // Qᵀ J_m, rows x 6 neighbours
+    VecX y, phi;                            // rows: work
+    VecX t, z;                              // unknowns: R⁻ᵀ Zᵀ f, then z
   };
 
   void find_clusters(const KktProblem& problem);
@@ -103,8 +105,8 @@ class Condensation {
   VecX compliance_;
   std::vector<Cluster> clusters_;
   std::vector<int> cluster_of_body_, cluster_of_block_;
-  std::vector<int> condensed_block_;   // of each block outside clusters
-  std::vector<int> rotor_of_block_;    // extra body of each block, -1 without
+  std::vector<int> condensed_block_;  // of each block outside clusters
+  std::vector<int> rotor_of_block_;   // extra body of each block, -1 without
   std::vector<int> row_of_condensed_;
   Vec6 direction_ = Vec6::Zero();
 };

@@ -14,9 +14,7 @@ namespace {
 class QuotientGraph {
  public:
   explicit QuotientGraph(const KktStructure& s)
-      : elements_(static_cast<std::size_t>(s.bodies())),
-        variables_(static_cast<std::size_t>(s.blocks())),
-        queue_() {
+      : elements_(static_cast<std::size_t>(s.bodies())), variables_(static_cast<std::size_t>(s.blocks())), queue_() {
     for (int j = 0; j < s.blocks(); ++j) {
       const KktBlock& block = s.block(j);
       if (block.rows == 0) continue;
@@ -47,10 +45,10 @@ class QuotientGraph {
  private:
   struct Element {
     std::vector<int> variables;
-    int weight = 0;    // rows of its variables
-    int outside = 0;   // |L_e \ L_p| while stamp is the current step
+    int weight = 0;   // rows of its variables
+    int outside = 0;  // |L_e \ L_p| while stamp is the current step
     int stamp = -1;
-    int step = -1;     // the elimination step that made it, -1 for a body
+    int step = -1;  // the elimination step that made it, -1 for a body
     bool alive = true;
   };
   struct Variable {

@@ -20,11 +20,11 @@ class Redundancy {
     double size = 0;
   };
 
-  Verdict verdict;        ///< of the rank decision; the rest is empty when it is not Ok
-  int rank = 0;           ///< of the rows without compliance
-  int self_stresses = 0;  ///< s
-  int mobility = 0;       ///< 6 bodies − rank
-  double sigma = 0;       ///< smallest singular value of the rows kept, estimated
+  Verdict verdict;                       ///< of the rank decision; the rest is empty when it is not Ok
+  int rank = 0;                          ///< of the rows without compliance
+  int self_stresses = 0;                 ///< s
+  int mobility = 0;                      ///< 6 bodies − rank
+  double sigma = 0;                      ///< smallest singular value of the rows kept, estimated
   std::vector<int> border;               ///< rows that are nearly dependent
   VecX share;                            ///< P_kk per row: 0 determined, 1 nothing determines it
   std::vector<std::vector<int>> groups;  ///< blocks that trade self-stress among each other, only with their group
@@ -55,7 +55,7 @@ class Redundancy {
   KktStructure structure_{0};
   Eigen::SparseMatrix<double> n_;  // rows x s, unit columns
   bool dense_ = true;
-  MatX q_;                         // rows x s when dense
+  MatX q_;                                                                         // rows x s when dense
   std::shared_ptr<const Eigen::SimplicialLLT<Eigen::SparseMatrix<double>>> gram_;  // of NᵀN when sparse
 };
 

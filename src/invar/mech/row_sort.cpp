@@ -22,9 +22,17 @@ struct Candidate {
 
 class Sorter {
  public:
-  Sorter(FrontFactor& factor, const KktStructure& s, const std::vector<Mat6>& jacobian, const VecX& compliance, const RankTolerance& tol)
-      : factor_(factor), s_(s), jacobian_(jacobian), compliance_(compliance), tol_(tol), n_(VecX::Zero(s.rows())),
-        g_(VecX::Zero(6 * s.bodies())), stamp_(size(s.blocks()), -1) {}
+  Sorter(FrontFactor& factor, const KktStructure& s, const std::vector<Mat6>& jacobian, const VecX& compliance,
+         const RankTolerance& tol)
+      : factor_(factor),
+        s_(s),
+        jacobian_(jacobian),
+        compliance_(compliance),
+        tol_(tol),
+        n_(VecX::Zero(s.rows())),
+        g_(VecX::Zero(6 * s.bodies())),
+        b_(VecX::Zero(s.rows())),
+        stamp_(size(s.blocks()), -1) {}
 
   RowSort run() {
     factor_.take_neutral(jacobian_, compliance_);
@@ -47,12 +55,11 @@ class Sorter {
     return std::sqrt(sum);
   }
 
-  // |Jᵀ n| over the blocks that n touches.
-  double strength(const std::vector<int>& rows, int mark) {
-    double own = 0;
-    touched_.clear();
-    for (int row : rows) {
-      if (compliance_[row] > 0) own += n_[row] * n_[row];
+  // g = Jᵀ n over the blocks that n touches; returns its norm, rows with compliance included. clear_g undoes it.
+  double gather_g(int mark) {
+    double sum = 0;
+    for (int row : rows_) {
+      if (compliance_[row] > 0) sum += n_[row] * n_[row];
       const int j = s_.block_of_row(row);
       if (stamp_[size(j)] == mark) continue;
       stamp_[size(j)] = mark;
@@ -63,18 +70,43 @@ class Sorter {
         touched_.push_back(s_.body(t));
       }
     }
-    for (int i : touched_) {
-      own += g_.segment<6>(6 * i).squaredNorm();
-      g_.segment<6>(6 * i).setZero();
+    std::sort(touched_.begin(), touched_.end());
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    for (int i : touched_) sum += g_.segment<6>(6 * i).squaredNorm();
+    return std::sqrt(sum);
+  }
+
+  void clear_g() {
+    for (int i : touched_) g_.segment<6>(6 * i).setZero();
+    touched_.clear();
+  }
+
+  // n came from S, so it is off by u/σ². One step n −= S_AA⁻¹ J g brings that to u/σ; only entries that exist are moved.
+  double correct(int row) {
+    double norm = gather_g(2 * row);
+    double length = 0;
+    for (int r : rows_) length += n_[r] * n_[r];
+    if (norm > 1e-15 * std::sqrt(length)) {
+      for (int r : factor_.rows_below(row)) {
+        const KktBlock& block = s_.block(s_.block_of_row(r));
+        b_[r] = compliance_[r] > 0 ? n_[r] : 0.0;
+        for (int t = block.first_touch; t < block.first_touch + block.touches; ++t)
+          b_[r] += jacobian_[size(t)].row(r - block.first_row).dot(g_.segment<6>(6 * s_.body(t)));
+      }
+      factor_.solve_below(row, b_, b_);
+      for (int r : rows_) n_[r] -= b_[r];
+      clear_g();
+      norm = gather_g(2 * row + 1);
     }
-    return std::sqrt(own);
+    clear_g();
+    return norm;
   }
 
   void question(int row, std::vector<Candidate>& candidates) {
     rows_.clear();
     factor_.combination(row, n_, rows_);
     const double length = length_of(row);
-    if (strength(rows_, row) <= tol_.null * length) {
+    if (correct(row) <= tol_.null * length) {
       SparseRow stress;
       for (int r : rows_)
         if (n_[r] != 0) {
@@ -114,7 +146,8 @@ class Sorter {
     for (Candidate& c : candidates) left.push_back(&c);
     double weakest = -1;
     while (!left.empty()) {
-      const auto best = std::max_element(left.begin(), left.end(), [](auto a, auto b) { return a->g.squaredNorm() < b->g.squaredNorm(); });
+      const auto best =
+          std::max_element(left.begin(), left.end(), [](auto a, auto b) { return a->g.squaredNorm() < b->g.squaredNorm(); });
       Candidate& chosen = **best;
       const double norm = chosen.g.norm();
       if (!(norm > tol_.singular)) break;
@@ -148,7 +181,8 @@ class Sorter {
     if (out_.sigma >= 0) return;
     int weakest = -1;
     for (int row : factor_.row_at())
-      if (factor_.kept(row) && compliance_[row] == 0 && (weakest < 0 || factor_.ratio(row) < factor_.ratio(weakest))) weakest = row;
+      if (factor_.kept(row) && compliance_[row] == 0 && (weakest < 0 || factor_.ratio(row) < factor_.ratio(weakest)))
+        weakest = row;
     out_.sigma = 0;
     if (weakest < 0) return;
     VecX v = VecX::Zero(s_.rows()), next(s_.rows());
@@ -167,15 +201,15 @@ class Sorter {
   const std::vector<Mat6>& jacobian_;
   const VecX& compliance_;
   RankTolerance tol_;
-  VecX n_, g_;  // rows, 6 bodies
+  VecX n_, g_, b_;  // rows, 6 bodies, rows
   std::vector<int> stamp_, rows_, touched_;
   RowSort out_;
 };
 
 }  // namespace
 
-void apply_joint_matrix(const KktStructure& s, const std::vector<Mat6>& jacobian, const std::vector<Mat6>* W, const VecX& compliance,
-                        const VecX& n, VecX& body, VecX& y) {
+void apply_joint_matrix(const KktStructure& s, const std::vector<Mat6>& jacobian, const std::vector<Mat6>* W,
+                        const VecX& compliance, const VecX& n, VecX& body, VecX& y) {
   body.setZero();
   add_transpose_times(s, jacobian, n, body);
   if (W)

@@ -17,7 +17,7 @@ struct RowSort {
   std::vector<int> redundant;
   std::vector<SparseRow> stresses;  ///< one per redundant row: Jᵀ n = 0
   std::vector<int> border;
-  double sigma = 0;                 ///< smallest singular value of the rows kept, estimated
+  double sigma = 0;  ///< smallest singular value of the rows kept, estimated
 };
 
 /// Leaves the neutral factor of the rows kept in `factor`.
@@ -25,7 +25,7 @@ RowSort sort_rows(FrontFactor& factor, const KktStructure& structure, const std:
                   const RankTolerance& tolerance);
 
 /// y = J W Jᵀ n + c n; without W the neutral metric (W = 1, c = 1 where c > 0). `body` is work of 6 entries per body.
-void apply_joint_matrix(const KktStructure& s, const std::vector<Mat6>& jacobian, const std::vector<Mat6>* W, const VecX& compliance,
-                        const VecX& n, VecX& body, VecX& y);
+void apply_joint_matrix(const KktStructure& s, const std::vector<Mat6>& jacobian, const std::vector<Mat6>* W,
+                        const VecX& compliance, const VecX& n, VecX& body, VecX& y);
 
 }  // namespace invar

@@ -105,10 +105,23 @@ Redundancy Unreduced::analyse(const Bodies& bodies) {
   return invar::analyse(assembly_->problem(), *fronts_);
 }
 
-void Unreduced::least_norm(const Redundancy& redundancy, std::vector<Wrench>& reactions) const {
-  if (redundancy.self_stresses == 0) return;
-  const VecX F = redundancy.least_norm(assembly_->multipliers(reactions));
+Redundancy Unreduced::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                                 std::vector<Wrench>& reactions, VecX& couplings) {
+  Redundancy redundancy = analyse(bodies);
+  if (redundancy.self_stresses == 0) return redundancy;
+  assembly_->fill(bodies, input);
+  const KktProblem& problem = assembly_->problem();
+  VecX x = assembly_->motion(accelerations);
+  VecX F = redundancy.least_norm(assembly_->multipliers(x, reactions, couplings));
+
+  // One step of refinement on both residuals: of the elimination, and of self-stresses that are known to some 1e-12 only.
+  VecX rf(x.size()), rg(F.size()), dx = VecX::Zero(x.size()), dF = VecX::Zero(F.size());
+  kkt_residual(problem, assembly_->force(), assembly_->gamma(), x, F, rf, rg);
+  if (fronts_->factor(problem).ok() && fronts_->solve(problem, rf, rg, dx, dF).ok()) x += dx, F = redundancy.least_norm(F + dF);
+  assembly_->accelerations(x, accelerations);
   assembly_->reactions(F, reactions);
+  for (int c = 0; c < couplings.size(); ++c) couplings[c] = assembly_->coupling_effort(F, c);
+  return redundancy;
 }
 
 }  // namespace invar

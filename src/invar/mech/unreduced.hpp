@@ -24,8 +24,10 @@ class Unreduced final : public KktSolver {
 
   /// Self-stresses, shares and groups at these bodies; allocates, for evaluations and reports.
   Redundancy analyse(const Bodies& bodies);
-  /// The reactions that cause the same motion and have the least sum of |f|² + |m|²/l² (l = model.length()) at the joint points.
-  void least_norm(const Redundancy& redundancy, std::vector<Wrench>& reactions) const;
+  /// Replaces the reactions and coupling efforts of a solution by those that cause the same motion and have the least sum
+  /// of |f|² + |m|²/l² (l = model.length()) at the joint points; accelerations are refined along. Allocates.
+  Redundancy least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions,
+                        VecX& couplings);
   /// The problem that analyse() looked at last, to read rows back as joints.
   const KktAssembly& assembly() const { return *assembly_; }
 
