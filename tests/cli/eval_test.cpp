@@ -36,7 +36,7 @@ TEST(Eval, OutputHasTheShapeOfTheDocuments) {
   for (const char* key : {"position", "velocity"}) EXPECT_TRUE(out["residual"].contains(key)) << key;
 }
 
-// What eval prints is a state that eval reads: the same accelerations come back, bit for bit as JSON carries doubles exactly.
+// What eval prints is a state that eval reads: the same accelerations come back.
 TEST(Eval, ItsBodiesAreAStateOfTheSameAccelerations) {
   const json first = json::parse(invar({"eval", model("double_pendulum")}).out);
   json state;
@@ -45,7 +45,10 @@ TEST(Eval, ItsBodiesAreAStateOfTheSameAccelerations) {
   const Ended again = invar({"eval", model("double_pendulum"), "--state", "-"}, state.dump());
   ASSERT_EQ(again.code, 0) << again.err;
   const json second = json::parse(again.out);
-  for (const auto& [name, body] : first["bodies"].items()) EXPECT_EQ(body["a"], second["bodies"][name]["a"]) << name;
+  // The state is made consistent when it is read, which moves it by a rounding: some 1e-15 of 10 m/s².
+  for (const auto& [name, body] : first["bodies"].items())
+    for (int k = 0; k < 3; ++k)
+      EXPECT_NEAR(body["a"][k].get<double>(), second["bodies"][name]["a"][k].get<double>(), 1e-13) << name;
 }
 
 // A force at the centre of mass of a free rod accelerates it by f/m, whatever its attitude; gravity adds -9.81.

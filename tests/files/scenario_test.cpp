@@ -92,7 +92,7 @@ TEST_P(ScenarioRefused, WithPlaceAndSentence) {
 INSTANTIATE_TEST_SUITE_P(
     Texts, ScenarioRefused,
     ::testing::Values(
-        Bad{"", "", "model"}, Bad{"model = ", ":1:", ""}, Bad{scenario(""), "", "[time]"},
+        Bad{"", "", "missing"}, Bad{"model = ", ":1:", ""}, Bad{scenario(""), "", "[time]"},
         Bad{scenario("[time]\n"), ":2:1", "end"}, Bad{scenario("[time]\nend = -1\n"), ":3:7", "after it begins"},
         Bad{scenario("[time]\nend = nan\n"), ":3:7", "finite"}, Bad{scenario("[time]\nend = '2'\n"), ":3:7", "number"},
         Bad{scenario("[time]\nend = 2\nsteps = 3\n"), ":4:", "'steps'"},

@@ -37,12 +37,12 @@ using Attribute = Handle<H5Aclose>;
 
 bool attach_text(hid_t object, const char* name, const std::string& text) {
   Type type(H5Tcopy(H5T_C_S1));
-  H5Tset_size(type.id(), std::max<std::size_t>(1, text.size()));
+  H5Tset_size(type.id(), H5T_VARIABLE);  // of variable length: Python reads it as str, not as bytes
   H5Tset_cset(type.id(), H5T_CSET_UTF8);
-  H5Tset_strpad(type.id(), H5T_STR_NULLPAD);
   Space scalar(H5Screate(H5S_SCALAR));
   Attribute attribute(H5Acreate2(object, name, type.id(), scalar.id(), H5P_DEFAULT, H5P_DEFAULT));
-  return attribute.ok() && H5Awrite(attribute.id(), type.id(), text.c_str()) >= 0;
+  const char* pointer = text.c_str();
+  return attribute.ok() && H5Awrite(attribute.id(), type.id(), &pointer) >= 0;
 }
 
 bool attach_number(hid_t object, const char* name, std::uint64_t value) {

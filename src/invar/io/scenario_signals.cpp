@@ -41,7 +41,7 @@ Signal read_kind(const TomlTable& t, int kind) {
 
 // An error of the control room belongs to the table that was read, at the key it names if it names one.
 void refuse_at(const TomlTable& table, const Error& error) {
-  for (const char* key : {"body", "frame", "joint", "freedom", "signal"})
+  for (const char* key : {"freedom", "body", "frame", "joint", "signal"})
     if (error.what.find(key) != std::string::npos && table.has(key)) return table.refuse(key, error.what);
   table.refuse("", error.what);
 }

@@ -57,7 +57,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   if (word.empty() || word.size() > kLongestWord) return {};
   // Near means: up to a third of the letters differ, at least one may; in words of one or two letters only their case.
   const std::string wanted = lower(word);
-  const std::size_t allowed = wanted.size() < 3 ? 0 : std::max<std::size_t>(1, wanted.size() / 3);
+  const std::size_t allowed = wanted.size() < 3 ? 0 : (wanted.size() + 1) / 3;
   std::string best;
   std::size_t least = allowed + 1;
   for (const std::string& candidate : candidates) {
