@@ -180,7 +180,8 @@ Case converted(const Sample& s, const Units& u) {
   for (BodyState& b : c.bodies) b.p_WC *= u.length, b.v_WC *= u.velocity(), b.w_WB /= u.time;
   for (Wrench& w : c.load.port) w = {u.moment() * w.moment, u.force() * w.force};
   for (const Joint& j : s.model.joints())
-    for (int k = 0; k < j.nv; ++k) c.load.efforts[j.v0 + k] *= u.moment() / coordinate_unit(j.kind, static_cast<std::size_t>(k), u);
+    for (int k = 0; k < j.nv; ++k)
+      c.load.efforts[j.v0 + k] *= u.moment() / coordinate_unit(j.kind, static_cast<std::size_t>(k), u);
   return c;
 }
 

@@ -6,12 +6,12 @@ namespace invar {
 /// How a numerical operation of the step loop ended. No strings, no exceptions: the run turns it into words.
 enum class Status {
   Ok,
-  NotConverged,     ///< an iteration did not reach its tolerance
-  NoInertia,        ///< a freedom has no inertia: M is not positive definite on ker J
-  Contradictory,    ///< constraints ask for opposite accelerations
-  Singular,         ///< constraints lost rank at this configuration
-  StepTooSmall,     ///< error control asked for a step below its minimum
-  NotFinite,        ///< a number became NaN or infinite
+  NotConverged,   ///< an iteration did not reach its tolerance
+  NoInertia,      ///< a freedom has no inertia: M is not positive definite on ker J
+  Contradictory,  ///< constraints ask for opposite accelerations
+  Singular,       ///< constraints lost rank at this configuration
+  StepTooSmall,   ///< error control asked for a step below its minimum
+  NotFinite,      ///< a number became NaN or infinite
 };
 
 /// One word for each Status, as used in result.json.

@@ -8,9 +8,9 @@ namespace invar {
 
 /// Mass distribution of a rigid body. Mass may be zero and the tensor singular (point mass, ideal rod, massless link).
 struct Inertia {
-  double mass = 0;                ///< kg
-  Vec3 p_BC = Vec3::Zero();       ///< centre of mass in the body frame, m
-  Mat3 I_C = Mat3::Zero();        ///< about the centre of mass, body axes, kg m²
+  double mass = 0;           ///< kg
+  Vec3 p_BC = Vec3::Zero();  ///< centre of mass in the body frame, m
+  Mat3 I_C = Mat3::Zero();   ///< about the centre of mass, body axes, kg m²
 
   /// About the body frame's origin (parallel axes).
   Mat3 about_origin() const { return I_C + mass * (p_BC.squaredNorm() * Mat3::Identity() - p_BC * p_BC.transpose()); }

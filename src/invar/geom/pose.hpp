@@ -15,8 +15,6 @@ struct Pose {
   Vec3 operator*(const Vec3& p_BQ) const { return p + q * p_BQ; }
 };
 
-inline Pose operator*(const Pose& X_AB, const Pose& X_BC) {
-  return {normalized(X_AB.q * X_BC.q), X_AB.p + X_AB.q * X_BC.p};
-}
+inline Pose operator*(const Pose& X_AB, const Pose& X_BC) { return {normalized(X_AB.q * X_BC.q), X_AB.p + X_AB.q * X_BC.p}; }
 
 }  // namespace invar

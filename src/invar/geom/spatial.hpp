@@ -4,12 +4,16 @@
 
 namespace invar {
 
-/// Velocity of a frame: angular rate and velocity of the frame's origin. There is no norm of a twist: its parts have different units.
+/// Velocity of a frame: angular rate and velocity of the frame's origin. There is no norm of a twist: its parts have different
+/// units.
 struct Twist {
   Vec3 angular = Vec3::Zero();  ///< rad/s
   Vec3 linear = Vec3::Zero();   ///< m/s
 
-  Twist& operator+=(const Twist& o) { angular += o.angular, linear += o.linear; return *this; }
+  Twist& operator+=(const Twist& o) {
+    angular += o.angular, linear += o.linear;
+    return *this;
+  }
   friend Twist operator+(Twist a, const Twist& b) { return a += b; }
   friend Twist operator-(const Twist& a, const Twist& b) { return {a.angular - b.angular, a.linear - b.linear}; }
   friend Twist operator*(double s, const Twist& a) { return {s * a.angular, s * a.linear}; }
@@ -20,8 +24,14 @@ struct Wrench {
   Vec3 moment = Vec3::Zero();  ///< N m
   Vec3 force = Vec3::Zero();   ///< N
 
-  Wrench& operator+=(const Wrench& o) { moment += o.moment, force += o.force; return *this; }
-  Wrench& operator-=(const Wrench& o) { moment -= o.moment, force -= o.force; return *this; }
+  Wrench& operator+=(const Wrench& o) {
+    moment += o.moment, force += o.force;
+    return *this;
+  }
+  Wrench& operator-=(const Wrench& o) {
+    moment -= o.moment, force -= o.force;
+    return *this;
+  }
   friend Wrench operator+(Wrench a, const Wrench& b) { return a += b; }
   friend Wrench operator-(Wrench a, const Wrench& b) { return a -= b; }
   friend Wrench operator-(const Wrench& a) { return {-a.moment, -a.force}; }

@@ -8,16 +8,14 @@
 
 namespace invar {
 
-JointState JointState::initial(const Model& model) {
-  return {model.initial_q(), VecX::Zero(model.nv()), model.initial_named()};
-}
+JointState JointState::initial(const Model& model) { return {model.initial_q(), VecX::Zero(model.nv()), model.initial_named()}; }
 
 namespace {
 
 // Pose and twist of a body frame: what is carried from body to body.
 struct Moving {
-  Pose X;     // in World
-  Twist V;    // of the frame's origin, World components
+  Pose X;   // in World
+  Twist V;  // of the frame's origin, World components
 };
 
 // Motion of the frame E fixed at X_BE in a body that moves like `body`.
@@ -93,7 +91,8 @@ Bodies place(const Model& model, const JointState& joints) {
     const Joint& joint = model.joints()[best];
     const bool from_parent = is_placed(joint.parent);
     const int b = from_parent ? joint.child : joint.parent;
-    moving[b] = from_parent ? outward(model, best, joints, motion(joint.parent)) : inward(model, best, joints, motion(joint.child));
+    moving[b] =
+        from_parent ? outward(model, best, joints, motion(joint.parent)) : inward(model, best, joints, motion(joint.child));
     placed[b] = true, ++count;
   }
 
@@ -132,9 +131,10 @@ Result<void> expect_consistent(const Model& model, const Bodies& bodies, double 
       if (winds(joint.kind, k)) wound[joint.v0 + k] = q[joint.q0 + k];
   const ConstraintError error = constraint_error(model, bodies, wound);
   if (error.position <= tolerance && error.velocity <= tolerance) return {};
-  return fail(ErrorKind::State, fmt::format("the state does not meet the joints: position residual {:.3g} (m or rad), velocity residual {:.3g}{}",
-                                            error.position, error.velocity,
-                                            error.joint < 0 ? "" : ", largest at joint '" + model.joints()[error.joint].name + "'"));
+  return fail(ErrorKind::State,
+              fmt::format("the state does not meet the joints: position residual {:.3g} (m or rad), velocity residual {:.3g}{}",
+                          error.position, error.velocity,
+                          error.joint < 0 ? "" : ", largest at joint '" + model.joints()[error.joint].name + "'"));
 }
 
 }  // namespace invar

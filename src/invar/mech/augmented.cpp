@@ -24,9 +24,17 @@ std::vector<int> measured_joints(const Model& model) {
 }  // namespace
 
 Augmented::Augmented(const Model& model, const AugmentedOptions& options)
-    : Formulation(model), options_(options), measured_(measured_joints(model)),
-      solver_(model), projection_(model, solver_), bodies_(model.bodies().size()),
-      accelerations_(model.bodies().size()), reactions_(model.joints().size()), q_(VecX::Zero(model.nq())), v_(VecX::Zero(model.nv())), efforts_(model.nv()),
+    : Formulation(model),
+      options_(options),
+      measured_(measured_joints(model)),
+      solver_(model),
+      projection_(model, solver_),
+      bodies_(model.bodies().size()),
+      accelerations_(model.bodies().size()),
+      reactions_(model.joints().size()),
+      q_(VecX::Zero(model.nq())),
+      v_(VecX::Zero(model.nv())),
+      efforts_(model.nv()),
       coupling_q_(VecX::Zero(static_cast<int>(model.couplings().size()))) {}
 
 void Augmented::set(const Bodies& bodies, State& x) {
@@ -74,7 +82,8 @@ Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX
   }
   if (options_.baumgarte_alpha != 0 || options_.baumgarte_beta != 0) {
     input_.bias = &projection_.baumgarte(bodies, options_.baumgarte_alpha, options_.baumgarte_beta);
-    if (wound) input_.coupling_bias = &projection_.baumgarte_couplings(bodies, *wound, options_.baumgarte_alpha, options_.baumgarte_beta);
+    if (wound)
+      input_.coupling_bias = &projection_.baumgarte_couplings(bodies, *wound, options_.baumgarte_alpha, options_.baumgarte_beta);
   }
   return solver_.solve(bodies, input_, accelerations_, reactions_);
 }
@@ -116,7 +125,8 @@ Verdict Augmented::evaluate(const State& x, const Load& load, Evaluation& out) {
   if (verdict.ok() && solver_.mobility().rank < solver_.mobility().rows) {
     const Redundancy redundancy = solver_.least_norm(out.bodies, input_, out.accelerations, out.reactions, out.couplings);
     for (int block = 0; block < static_cast<int>(redundancy.group_of_block.size()); ++block)
-      if (const int j = solver_.assembly().joint_of_block(block); j >= 0 && redundancy.group_of_block[block] >= 0) out.determined[j] = false;
+      if (const int j = solver_.assembly().joint_of_block(block); j >= 0 && redundancy.group_of_block[block] >= 0)
+        out.determined[j] = false;
   }
   joint_coordinates(model(), out.bodies, out.q, out.v);
   unwind(model(), x.wound, out.q);

@@ -40,16 +40,16 @@ class Augmented final : public Formulation {
   Verdict accelerate(const Bodies& bodies, const Load& load, const VecX* wound);
 
   AugmentedOptions options_;
-  std::vector<int> measured_;            // joints whose coordinates every call needs: passive parts, couplings
+  std::vector<int> measured_;  // joints whose coordinates every call needs: passive parts, couplings
   Unreduced solver_;
   Projection projection_;
-  Bodies bodies_;                        // of the state being worked on
-  Accelerations accelerations_;          // per body
-  std::vector<Wrench> reactions_;        // per joint
-  VecX q_, v_, efforts_;                 // joint coordinates, rates; commanded plus passive efforts
-  VecX coupling_q_;                      // per coupling: driving coordinate
-  KktInput input_;                       // of the last solve
-  double dissipation_ = 0;               // W
+  Bodies bodies_;                  // of the state being worked on
+  Accelerations accelerations_;    // per body
+  std::vector<Wrench> reactions_;  // per joint
+  VecX q_, v_, efforts_;           // joint coordinates, rates; commanded plus passive efforts
+  VecX coupling_q_;                // per coupling: driving coordinate
+  KktInput input_;                 // of the last solve
+  double dissipation_ = 0;         // W
 };
 
 }  // namespace invar

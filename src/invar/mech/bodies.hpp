@@ -8,9 +8,9 @@ namespace invar {
 
 /// Pose and twist of one body, World components. Position and velocity are those of the centre of mass C.
 struct BodyState {
-  Vec3 p_WC = Vec3::Zero();       ///< m
-  Vec3 v_WC = Vec3::Zero();       ///< m/s
-  Vec3 w_WB = Vec3::Zero();       ///< rad/s
+  Vec3 p_WC = Vec3::Zero();  ///< m
+  Vec3 v_WC = Vec3::Zero();  ///< m/s
+  Vec3 w_WB = Vec3::Zero();  ///< rad/s
   Quat q_WB = Quat::Identity();
 
   /// Pose of the body frame.
@@ -34,8 +34,8 @@ using Port = std::vector<Wrench>;
 
 /// What acts on a mechanism at one instant, besides gravity and its own passive joints.
 struct Load {
-  Port port;      ///< one per body
-  VecX efforts;   ///< one per joint freedom, as stacked in the model; N m or N
+  Port port;     ///< one per body
+  VecX efforts;  ///< one per joint freedom, as stacked in the model; N m or N
 
   explicit Load(const Model& model) : port(model.bodies().size()), efforts(VecX::Zero(model.nv())) {}
   void clear() {

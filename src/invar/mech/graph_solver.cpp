@@ -6,7 +6,9 @@
 namespace invar {
 
 GraphSolver::GraphSolver(const Model& model)
-    : assembly_(model), fronts_(assembly_.problem().structure), x_(VecX::Zero(6 * assembly_.problem().structure.bodies())),
+    : assembly_(model),
+      fronts_(assembly_.problem().structure),
+      x_(VecX::Zero(6 * assembly_.problem().structure.bodies())),
       F_(VecX::Zero(assembly_.problem().structure.rows())) {}
 
 // Blocks of the problem back to joints of the model.
@@ -19,7 +21,8 @@ Verdict GraphSolver::named(Verdict verdict) const {
 Verdict GraphSolver::check_rows_left_out() {
   if (fronts_.decision().redundant.empty()) return {};
   rest_ = assembly_.gamma();
-  const double scale = rest_.lpNorm<Eigen::Infinity>() + x_.lpNorm<Eigen::Infinity>() + assembly_.force().lpNorm<Eigen::Infinity>();
+  const double scale =
+      rest_.lpNorm<Eigen::Infinity>() + x_.lpNorm<Eigen::Infinity>() + assembly_.force().lpNorm<Eigen::Infinity>();
   rest_ = -rest_;
   add_jacobian_times(assembly_.problem().structure, assembly_.problem().jacobian, x_, rest_);
   for (const int row : fronts_.decision().redundant)
@@ -28,7 +31,8 @@ Verdict GraphSolver::check_rows_left_out() {
   return {};
 }
 
-Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions) {
+Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                           std::vector<Wrench>& reactions) {
   assembly_.fill(bodies, input);
   Verdict verdict = fronts_.factor(assembly_.problem());
   if (verdict.ok() && fronts_.rank_in_doubt()) {

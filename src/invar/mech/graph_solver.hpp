@@ -11,7 +11,8 @@ class GraphSolver final : public KktSolver {
  public:
   explicit GraphSolver(const Model& model);
 
-  Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions) override;
+  Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                std::vector<Wrench>& reactions) override;
   double coupling_effort(int coupling) const override { return assembly_.coupling_effort(F_, coupling); }
 
   const FrontSolver& fronts() const { return fronts_; }

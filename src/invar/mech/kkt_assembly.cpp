@@ -14,30 +14,31 @@ std::vector<int> moving_bodies(const Joint& joint) {
 }  // namespace
 
 // The structure has to exist before the problem: one walk over the model lists the blocks.
-KktAssembly::KktAssembly(const Model& model) : model_(model), problem_([&] {
-      KktStructure structure(static_cast<int>(model.bodies().size()));
-      block_of_joint_.assign(model.joints().size(), -1);
-      for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
-        const Joint& joint = model.joints()[j];
-        if (joint.rows() == 0) continue;
-        block_of_joint_[j] = structure.add(joint.rows(), moving_bodies(joint));
-        sources_.push_back({.joint = j});
-      }
-      for (int j = 0; j < static_cast<int>(model.joints().size()); ++j)
-        for (int k = 0; k < model.joints()[j].nv; ++k)
-          if (model.joints()[j].passive[k].armature > 0) {
-            structure.add(1, moving_bodies(model.joints()[j]));
-            sources_.push_back({.joint = j, .freedom = k});
-          }
-      for (int c = 0; c < static_cast<int>(model.couplings().size()); ++c) {
-        std::vector<int> bodies = moving_bodies(model.joints()[model.couplings()[c].joint]);
-        for (const int b : moving_bodies(model.joints()[model.couplings()[c].of]))
-          if (std::find(bodies.begin(), bodies.end(), b) == bodies.end()) bodies.push_back(b);
-        block_of_coupling_.push_back(structure.add(1, bodies));
-        sources_.push_back({.coupling = c});
-      }
-      return structure;
-    }()) {
+KktAssembly::KktAssembly(const Model& model)
+    : model_(model), problem_([&] {
+        KktStructure structure(static_cast<int>(model.bodies().size()));
+        block_of_joint_.assign(model.joints().size(), -1);
+        for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
+          const Joint& joint = model.joints()[j];
+          if (joint.rows() == 0) continue;
+          block_of_joint_[j] = structure.add(joint.rows(), moving_bodies(joint));
+          sources_.push_back({.joint = j});
+        }
+        for (int j = 0; j < static_cast<int>(model.joints().size()); ++j)
+          for (int k = 0; k < model.joints()[j].nv; ++k)
+            if (model.joints()[j].passive[k].armature > 0) {
+              structure.add(1, moving_bodies(model.joints()[j]));
+              sources_.push_back({.joint = j, .freedom = k});
+            }
+        for (int c = 0; c < static_cast<int>(model.couplings().size()); ++c) {
+          std::vector<int> bodies = moving_bodies(model.joints()[model.couplings()[c].joint]);
+          for (const int b : moving_bodies(model.joints()[model.couplings()[c].of]))
+            if (std::find(bodies.begin(), bodies.end(), b) == bodies.end()) bodies.push_back(b);
+          block_of_coupling_.push_back(structure.add(1, bodies));
+          sources_.push_back({.coupling = c});
+        }
+        return structure;
+      }()) {
   f_ = VecX::Zero(6 * problem_.structure.bodies());
   gamma_ = VecX::Zero(problem_.structure.rows());
   direction_.assign(problem_.structure.rows(), Vec6::Zero());
@@ -52,9 +53,12 @@ void KktAssembly::fill(const Bodies& bodies, const KktInput& input) {
   gamma_.setZero();
   for (int block = 0; block < static_cast<int>(sources_.size()); ++block) {
     const Source& source = sources_[block];
-    if (source.coupling >= 0) fill_coupling(block, bodies, input);
-    else if (source.freedom >= 0) fill_rotor(block, bodies, input.dynamics);
-    else fill_joint(block, bodies, input);
+    if (source.coupling >= 0)
+      fill_coupling(block, bodies, input);
+    else if (source.freedom >= 0)
+      fill_rotor(block, bodies, input.dynamics);
+    else
+      fill_joint(block, bodies, input);
   }
 }
 
@@ -95,7 +99,8 @@ void KktAssembly::fill_bodies(const Bodies& bodies, const KktInput& input) {
 
 // Adds the row  c_w·(alpha_child - alpha_parent) + c_v·(a_child - a_parent at the joint point)  to row k of a block, and
 // the centripetal parts of those accelerations to its right side.
-void KktAssembly::add_row(int block, int k, const Joint& joint, const JointAt& at, const Bodies& bodies, const Vec6& row, bool rates) {
+void KktAssembly::add_row(int block, int k, const Joint& joint, const JointAt& at, const Bodies& bodies, const Vec6& row,
+                          bool rates) {
   const KktBlock& shape = problem_.structure.block(block);
   const double l = model_.length();
   const Vec3 c_w = row.head<3>(), c_v = row.tail<3>();
@@ -155,7 +160,9 @@ void KktAssembly::fill_coupling(int block, const Bodies& bodies, const KktInput&
   const Vec6 a = driven.dual.col(coupling.freedom), b = -p.first * of.dual.col(coupling.of_freedom);
   // Measured by the effort on the driven freedom: a moment over the length, or a force.
   norm_[row] = std::sqrt(a.head<3>().squaredNorm() / (model_.length() * model_.length()) + a.tail<3>().squaredNorm());
-  gamma_[row] = (p.second * v * v + a.dot(driven.bias) + b.dot(of.bias) + (input.coupling_bias ? (*input.coupling_bias)[c] : 0.0)) / norm_[row];
+  gamma_[row] =
+      (p.second * v * v + a.dot(driven.bias) + b.dot(of.bias) + (input.coupling_bias ? (*input.coupling_bias)[c] : 0.0)) /
+      norm_[row];
   add_row(block, 0, model_.joints()[coupling.joint], driven, bodies, a / norm_[row], input.dynamics);
   add_row(block, 0, model_.joints()[coupling.of], of, bodies, b / norm_[row], input.dynamics);
 }
@@ -201,10 +208,13 @@ VecX KktAssembly::multipliers(const VecX& x, const std::vector<Wrench>& reaction
     const Source& source = sources_[block];
     const KktBlock& shape = problem_.structure.block(block);
     for (int row = shape.first_row; row < shape.first_row + shape.rows; ++row) {
-      if (source.coupling >= 0) F[row] = -couplings[source.coupling] * norm_[row] / model_.mean_mass();
-      else if (source.freedom >= 0) F[row] /= problem_.compliance[row];
+      if (source.coupling >= 0)
+        F[row] = -couplings[source.coupling] * norm_[row] / model_.mean_mass();
+      else if (source.freedom >= 0)
+        F[row] /= problem_.compliance[row];
       else
-        F[row] = (direction_[row].head<3>().dot(reactions[source.joint].moment) / l2 + direction_[row].tail<3>().dot(reactions[source.joint].force)) /
+        F[row] = (direction_[row].head<3>().dot(reactions[source.joint].moment) / l2 +
+                  direction_[row].tail<3>().dot(reactions[source.joint].force)) /
                  model_.mean_mass();
     }
   }

@@ -36,8 +36,8 @@ class KktAssembly {
 
  private:
   struct Source {
-    int joint = -1;     // joint rows and rotors
-    int freedom = -1;   // rotors
+    int joint = -1;    // joint rows and rotors
+    int freedom = -1;  // rotors
     int coupling = -1;
   };
   void fill_bodies(const Bodies& bodies, const KktInput& input);
@@ -51,10 +51,10 @@ class KktAssembly {
   std::vector<int> block_of_joint_;  // -1: holds nothing
   std::vector<int> block_of_coupling_;
   KktProblem problem_;
-  VecX f_, gamma_;                   // 6 bodies, rows
-  std::vector<Vec6> direction_;      // rows
-  std::vector<double> norm_;         // rows: what a row was divided by
-  std::vector<JointAt> at_;          // joints
+  VecX f_, gamma_;               // 6 bodies, rows
+  std::vector<Vec6> direction_;  // rows
+  std::vector<double> norm_;     // rows: what a row was divided by
+  std::vector<JointAt> at_;      // joints
 };
 
 }  // namespace invar

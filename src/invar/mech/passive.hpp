@@ -5,9 +5,9 @@
 namespace invar {
 
 /// What the passive parts of all joints do: adds their effort on every freedom to `efforts` and sets `dissipation`, the power
-/// lost, W. q, v: joint coordinates (angles wound) and rates as stacked in the model. Nothing is allocated. Laws: springs and stops
-/// without damping lose nothing; dampers, friction and stop damping never give power; d/dt elastic = -(efforts · v) - dissipation
-/// (SpringLaw::EulerPrinted excepted: it has no energy, which is the point of keeping it).
+/// lost, W. q, v: joint coordinates (angles wound) and rates as stacked in the model. Nothing is allocated. Laws: springs and
+/// stops without damping lose nothing; dampers, friction and stop damping never give power; d/dt elastic = -(efforts · v) -
+/// dissipation (SpringLaw::EulerPrinted excepted: it has no energy, which is the point of keeping it).
 void add_passive_efforts(const Model& model, const VecX& q, const VecX& v, VecX& efforts, double& dissipation);
 
 /// Energy of springs and stops of all joints, J.

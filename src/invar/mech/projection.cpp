@@ -27,8 +27,15 @@ Twist along_rows(const Model& model, int j, const Bodies& bodies, const Residual
 }  // namespace
 
 Projection::Projection(const Model& model, KktSolver& solver)
-    : model_(model), solver_(solver), bias_(model.joints().size()), coupling_bias_(VecX::Zero(static_cast<int>(model.couplings().size()))),
-      coupling_q_(coupling_bias_), q_(model.nq()), v_(model.nv()), correction_(model.bodies().size()), unused_(model.joints().size()) {}
+    : model_(model),
+      solver_(solver),
+      bias_(model.joints().size()),
+      coupling_bias_(VecX::Zero(static_cast<int>(model.couplings().size()))),
+      coupling_q_(coupling_bias_),
+      q_(model.nq()),
+      v_(model.nv()),
+      correction_(model.bodies().size()),
+      unused_(model.joints().size()) {}
 
 void Projection::measure(const Bodies& bodies, const VecX& wound) {
   joint_coordinates(model_, bodies, q_, v_);
@@ -64,7 +71,8 @@ Verdict Projection::positions(Bodies& bodies, const VecX& wound, double toleranc
 }
 
 Verdict Projection::velocities(Bodies& bodies) {
-  const KktInput input{.dynamics = false, .bias = &baumgarte(bodies, 0.5, 0), .coupling_bias = &coupling_bias_, .coupling_q = &coupling_q_};
+  const KktInput input{
+      .dynamics = false, .bias = &baumgarte(bodies, 0.5, 0), .coupling_bias = &coupling_bias_, .coupling_q = &coupling_q_};
   if (coupling_q_.size() > 0) {
     joint_coordinates(model_, bodies, q_, v_);
     for (int c = 0; c < coupling_bias_.size(); ++c) {

@@ -26,11 +26,11 @@ class Projection {
 
   const Model& model_;
   KktSolver& solver_;
-  std::vector<Twist> bias_;           // per joint
-  VecX coupling_bias_, coupling_q_;   // per coupling
-  VecX q_, v_;                        // joint coordinates and rates
-  Accelerations correction_;          // per body
-  std::vector<Wrench> unused_;        // per joint
+  std::vector<Twist> bias_;          // per joint
+  VecX coupling_bias_, coupling_q_;  // per coupling
+  VecX q_, v_;                       // joint coordinates and rates
+  Accelerations correction_;         // per body
+  std::vector<Wrench> unused_;       // per joint
 };
 
 }  // namespace invar

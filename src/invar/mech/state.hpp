@@ -9,7 +9,7 @@ struct State {
   VecX q;      ///< configuration, in the formulation's coordinates
   VecX v;      ///< velocity: the tangent of q, in the formulation's components
   VecX wound;  ///< last settled coordinate of every joint freedom; angles are counted over all turns (model.nv() entries)
-  VecX aux;    ///< auxiliary first-order states: 0 work done by Port and efforts, 1 energy dissipated (J), then those of actuators
+  VecX aux;  ///< auxiliary first-order states: 0 work done by Port and efforts, 1 energy dissipated (J), then those of actuators
 };
 inline constexpr int kWork = 0, kDissipated = 1, kAuxiliaries = 2;
 

@@ -45,8 +45,10 @@ void TreeSolver::start_columns(const Bodies& bodies, const KktInput& input) {
     const Closure& closure = s.closures[c];
     switch (closure.sort) {
       case Closure::Sort::Joint:
-        if (model_.joints()[closure.index].kind == JointKind::Spherical) start_ball_rows(c, input);
-        else start_joint_rows(c, bodies, input);
+        if (model_.joints()[closure.index].kind == JointKind::Spherical)
+          start_ball_rows(c, input);
+        else
+          start_joint_rows(c, bodies, input);
         break;
       case Closure::Sort::Rotor:
         start_dual_row(closure.row, closure.index, closure.freedom, 1, bodies, input.dynamics);
@@ -84,7 +86,8 @@ void TreeSolver::start_joint_rows(int c, const Bodies& bodies, const KktInput& i
   JointAt at;
   joint_at(model_, closure.index, bodies, input.dynamics, at);
   Vec6 wanted = at.bias;
-  if (input.bias) wanted.head<3>() += (*input.bias)[closure.index].angular, wanted.tail<3>() += (*input.bias)[closure.index].linear;
+  if (input.bias)
+    wanted.head<3>() += (*input.bias)[closure.index].angular, wanted.tail<3>() += (*input.bias)[closure.index].linear;
   for (int k = 0; k < closure.rows; ++k) {
     // Unit rows in the metric (v, length w), so that pivots are comparable.
     Vec6 row = at.C.row(k).transpose();
@@ -109,8 +112,10 @@ void TreeSolver::start_row(int id, const Joint& joint, const JointAt& at, const 
     s.right[id] -= at_child ? bias : -bias;
     if (slot == 0) continue;
     Column& column = s.columns[s.column_at(slot, id)];
-    if (at_child) push(column, arm, m, f);
-    else push(column, arm, -m, -f);
+    if (at_child)
+      push(column, arm, m, f);
+    else
+      push(column, arm, -m, -f);
   }
 }
 
@@ -223,7 +228,8 @@ void TreeSolver::swap_rows(int a, int b) {
 
 int TreeSolver::joint_of_row(int row) const {
   for (const Closure& c : store_->closures)
-    if (row >= c.row && row < c.row + c.rows) return c.sort == Closure::Sort::Coupling ? model_.couplings()[c.index].joint : c.index;
+    if (row >= c.row && row < c.row + c.rows)
+      return c.sort == Closure::Sort::Coupling ? model_.couplings()[c.index].joint : c.index;
   return -1;
 }
 

@@ -114,8 +114,10 @@ void TreeSolver::compile_links() {
       link.hang = hang_of(joint);
       link.effort = joint.nv > 0 ? joint.v0 : -1;
       p_BO[i + 1] = outer_side.p;
-      if (link.inner > 0) link.d = triple(inner_side.p - p_BO[link.inner]);
-      else link.anchor = pack(inner_side.p);
+      if (link.inner > 0)
+        link.d = triple(inner_side.p - p_BO[link.inner]);
+      else
+        link.anchor = pack(inner_side.p);
       if (link.hang == Hang::Revolute) {
         link.axis = triple((node.reversed ? -1.0 : 1.0) * (outer_side.q * Vec3::UnitZ()));
         link.armature = joint.passive[0].armature;
@@ -228,7 +230,8 @@ void TreeSolver::mark_starts() {
       closure.slot[end] = s.slot_of_body[body];
       closure.column[end] = s.column_at(closure.slot[end], closure.row);
       const kernel::Triple<double>& c = s.links[closure.slot[end]].c;
-      closure.arm[end] = triple((end == 0 ? joint.X_PF.p : joint.X_CM.p) - model_.bodies()[body].inertia.p_BC + Vec3(c.x, c.y, c.z));
+      closure.arm[end] =
+          triple((end == 0 ? joint.X_PF.p : joint.X_CM.p) - model_.bodies()[body].inertia.p_BC + Vec3(c.x, c.y, c.z));
     }
   }
   // The elimination visits slots from the last to the first.

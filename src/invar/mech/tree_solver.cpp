@@ -16,7 +16,8 @@ using Work = kernel::Work<V>;
 using Freedom = kernel::Freedom<V>;
 using Column = kernel::Column<V>;
 
-TreeSolver::TreeSolver(const Model& model, const SpanningTree& tree) : model_(model), tree_(tree), store_(std::make_unique<Store>()) {
+TreeSolver::TreeSolver(const Model& model, const SpanningTree& tree)
+    : model_(model), tree_(tree), store_(std::make_unique<Store>()) {
   compile_links();
   compile_columns();
   store_->external.resize(model.bodies().size());
@@ -54,8 +55,10 @@ const Port* TreeSolver::gather_loads(const Bodies& bodies, const KktInput& input
     const Joint& joint = model_.joints()[j];
     if (!input.efforts || joint.nv == 0 || input.efforts->segment(joint.v0, joint.nv).isZero(0)) continue;
     if (!gathered) {
-      if (input.port) std::copy(input.port->begin(), input.port->end(), s.external.begin());
-      else std::fill(s.external.begin(), s.external.end(), Wrench{});
+      if (input.port)
+        std::copy(input.port->begin(), input.port->end(), s.external.begin());
+      else
+        std::fill(s.external.begin(), s.external.end(), Wrench{});
       gathered = true;
     }
     JointAt at;
@@ -108,8 +111,10 @@ void TreeSolver::kinematics(const Bodies& bodies, const KktInput& input, const P
         x.alphabar += angular, x.abar += linear;
       }
     }
-    if (port) body_terms(k, x, V::load_end((*port)[k.body].force.data()), V::load((*port)[k.body].moment.data()));
-    else body_terms(k, x, V{}, V{});
+    if (port)
+      body_terms(k, x, V::load_end((*port)[k.body].force.data()), V::load((*port)[k.body].moment.data()));
+    else
+      body_terms(k, x, V{}, V{});
   }
 }
 
@@ -198,7 +203,8 @@ void add_to_lambda(Column* columns, int n, int freedom, double inverse, double e
 }
 
 // The same for a 3x3 inverse inertia: Lambda += Pᵀ I P, right += Pᵀ e.
-void add_block_to_lambda(Column* columns, int n, const kernel::Mat<V>& inverse, const V& e, int rows, double* lambda, double* right) {
+void add_block_to_lambda(Column* columns, int n, const kernel::Mat<V>& inverse, const V& e, int rows, double* lambda,
+                         double* right) {
   for (int a = 0; a < n; ++a) {
     const V scaled = inverse * columns[a].m;
     double* row = lambda + static_cast<std::ptrdiff_t>(columns[a].id) * rows;
@@ -211,8 +217,10 @@ void pass_columns(Column* columns, int n, std::vector<Column>& all) {
   for (int c = 0; c < n; ++c) {
     if (columns[c].up < 0) continue;
     Column& up = all[columns[c].up];
-    if (columns[c].first) up.f = columns[c].f, up.n = columns[c].n;
-    else up.f += columns[c].f, up.n += columns[c].n;
+    if (columns[c].first)
+      up.f = columns[c].f, up.n = columns[c].n;
+    else
+      up.f += columns[c].f, up.n += columns[c].n;
   }
 }
 

@@ -21,7 +21,8 @@ class TreeSolver final : public KktSolver {
   ~TreeSolver() override;
 
   /// Closure rows that depend on others get no force; see closure_rank().
-  Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions) override;
+  Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                std::vector<Wrench>& reactions) override;
 
   /// Rows of closures, couplings and rotors of cut joints; how many of them the last solve found independent.
   int closure_rows() const { return rows_; }

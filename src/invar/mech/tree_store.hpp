@@ -34,17 +34,17 @@ struct TreeSolver::Store {
   std::vector<kernel::Freedom<V>> freedoms;  // of Serial hangs
   std::vector<kernel::Column<V>> columns;    // per body, the closure columns that pass it
   std::vector<Closure> closures;
-  std::vector<int> starts;                   // columns at which rows begin: cleared before every solve
-  std::vector<int> loose;                    // joints outside the tree, free ones included
+  std::vector<int> starts;  // columns at which rows begin: cleared before every solve
+  std::vector<int> loose;   // joints outside the tree, free ones included
   std::vector<int> slot_of_body;
 
-  std::vector<double> lambda;                // rows x rows, row-major; lower part as assembled, then the factor
-  std::vector<double> right, multiplier;     // rows
-  std::vector<double> scale;                 // rows: 1 / diagonal of Lambda before the factorization
-  std::vector<double> pivot_column;          // rows
-  std::vector<int> order;                    // rows in order of elimination
-  std::vector<Vec6> direction;               // rows: (moment; force) on the child at the joint point, World (closure joints)
-  Port external;                             // port plus the efforts of loose joints
+  std::vector<double> lambda;             // rows x rows, row-major; lower part as assembled, then the factor
+  std::vector<double> right, multiplier;  // rows
+  std::vector<double> scale;              // rows: 1 / diagonal of Lambda before the factorization
+  std::vector<double> pivot_column;       // rows
+  std::vector<int> order;                 // rows in order of elimination
+  std::vector<Vec6> direction;            // rows: (moment; force) on the child at the joint point, World (closure joints)
+  Port external;                          // port plus the efforts of loose joints
   double max_mass = 1;
 
   // Place of row `id` among the columns of a slot.

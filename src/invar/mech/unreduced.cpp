@@ -22,9 +22,12 @@ Unreduced::Unreduced(const Model& model) : model_(model) {
   mobility_.rank = tree_rows_;
   mobility_.freedoms = 6 * static_cast<int>(model.bodies().size()) - tree_rows_;
   // The fronts take about a microsecond per body (bench/graph_growth), more in nets.
-  if (closure_cost(model, tree) <= 1000.0 * static_cast<double>(model.bodies().size())) tree_ = std::make_unique<TreeSolver>(model, tree);
-  if (tree_) used_ = tree_.get();
-  else used_ = &graph();
+  if (closure_cost(model, tree) <= 1000.0 * static_cast<double>(model.bodies().size()))
+    tree_ = std::make_unique<TreeSolver>(model, tree);
+  if (tree_)
+    used_ = tree_.get();
+  else
+    used_ = &graph();
 }
 
 GraphSolver& Unreduced::graph() {
@@ -54,7 +57,8 @@ Verdict Unreduced::decide(const Bodies& bodies, const KktInput& input) {
   return {};
 }
 
-Verdict Unreduced::solve_graph(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions) {
+Verdict Unreduced::solve_graph(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                               std::vector<Wrench>& reactions) {
   used_ = &graph();
   const Verdict verdict = graph().solve(bodies, input, accelerations, reactions);
   const RankDecision& decision = graph().fronts().decision();
@@ -66,7 +70,8 @@ Verdict Unreduced::solve_graph(const Bodies& bodies, const KktInput& input, Acce
   return verdict;
 }
 
-Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions) {
+Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                         std::vector<Wrench>& reactions) {
   if (!tree_ || tree_fails_) return solve_graph(bodies, input, accelerations, reactions);
   used_ = tree_.get();
 

@@ -17,7 +17,8 @@ class Unreduced final : public KktSolver {
  public:
   explicit Unreduced(const Model& model);
 
-  Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions) override;
+  Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                std::vector<Wrench>& reactions) override;
   double coupling_effort(int coupling) const override { return used_->coupling_effort(coupling); }
 
   const Mobility& mobility() const { return mobility_; }
@@ -39,12 +40,12 @@ class Unreduced final : public KktSolver {
   const Model& model_;
   int tree_rows_ = 0;
   std::unique_ptr<TreeSolver> tree_;
-  std::unique_ptr<GraphSolver> graph_;      // made when first needed
-  std::unique_ptr<KktAssembly> assembly_;   // of the rank decision; made when first needed
+  std::unique_ptr<GraphSolver> graph_;     // made when first needed
+  std::unique_ptr<KktAssembly> assembly_;  // of the rank decision; made when first needed
   std::unique_ptr<FrontSolver> fronts_;
-  KktSolver* used_ = nullptr;               // by the last call
+  KktSolver* used_ = nullptr;  // by the last call
   bool decided_ = false;
-  bool tree_fails_ = false;                 // a link without inertia hangs loose in the tree: always take the graph
+  bool tree_fails_ = false;  // a link without inertia hangs loose in the tree: always take the graph
   Mobility mobility_;
 };
 

@@ -37,16 +37,16 @@ struct Joint {
   std::string name;
   JointKind kind;
   JointKind spec_kind;
-  int parent;              ///< body index or kWorld
-  int child;               ///< body index
-  Pose X_PF;               ///< F in the parent's body frame
-  Pose X_CM;               ///< M in the child's body frame
-  double pitch;            ///< screw, m/rad
-  int nq, nv;              ///< numbers of coordinates and freedoms (0 when locked)
-  int q0, v0;              ///< where they start in the stacked vectors of the model
+  int parent;    ///< body index or kWorld
+  int child;     ///< body index
+  Pose X_PF;     ///< F in the parent's body frame
+  Pose X_CM;     ///< M in the child's body frame
+  double pitch;  ///< screw, m/rad
+  int nq, nv;    ///< numbers of coordinates and freedoms (0 when locked)
+  int q0, v0;    ///< where they start in the stacked vectors of the model
   SpringLaw spring_law;
   bool has_spring;
-  bool has_passive;        ///< any of spring, damping, friction, stops
+  bool has_passive;  ///< any of spring, damping, friction, stops
   bool cut;
   std::vector<Passive> passive;  ///< nv entries
 
@@ -55,15 +55,15 @@ struct Joint {
 
 struct Coupling {
   std::string name;
-  int joint, freedom;        ///< driven
-  int of, of_freedom;        ///< driving
+  int joint, freedom;  ///< driven
+  int of, of_freedom;  ///< driving
   std::vector<double> coefficients;
 };
 
 struct Frame {
   std::string name;
-  int body;    ///< kWorld allowed
-  Pose X_BE;   ///< the frame in its body
+  int body;   ///< kWorld allowed
+  Pose X_BE;  ///< the frame in its body
 };
 
 /// A checked mechanism, constant from here on. Bodies, joints, couplings and frames keep the order of the spec.

@@ -30,12 +30,12 @@ const char* name(JointKind kind);
 struct ShapeSpec {
   enum class Kind { Box, Cylinder, Capsule, Sphere, Mesh };
   Kind kind = Kind::Box;
-  Pose at;                       ///< shape frame in the body frame
-  Vec3 size = Vec3::Zero();      ///< box: edges, m
-  double radius = 0;             ///< m
-  double length = 0;             ///< m; along the shape frame's `axis`
-  int axis = 2;                  ///< 0, 1, 2 for x, y, z
-  std::string file;              ///< mesh
+  Pose at;                   ///< shape frame in the body frame
+  Vec3 size = Vec3::Zero();  ///< box: edges, m
+  double radius = 0;         ///< m
+  double length = 0;         ///< m; along the shape frame's `axis`
+  int axis = 2;              ///< 0, 1, 2 for x, y, z
+  std::string file;          ///< mesh
 };
 
 struct BodySpec {
@@ -62,8 +62,8 @@ struct SpringSpec {
 struct LimitSpec {
   std::vector<double> lower;  ///< one per freedom; empty: none
   std::vector<double> upper;
-  double stiffness = 1e5;     ///< N m/rad or N/m
-  double damping = 0;         ///< s/rad or s/m
+  double stiffness = 1e5;  ///< N m/rad or N/m
+  double damping = 0;      ///< s/rad or s/m
 };
 
 struct JointSpec {
@@ -71,20 +71,21 @@ struct JointSpec {
   JointKind kind = JointKind::Fixed;
   std::string parent = "world";
   std::string child;
-  Pose at_parent;                          ///< joint frame F on the parent's body frame
-  Pose at_child;                           ///< joint frame M on the child's body frame
-  Vec3 axis = Vec3::UnitZ();               ///< in F; revolute, prismatic, screw, cylindrical: the axis; planar: the normal; universal: first axis
-  Vec3 axis2 = Vec3::Zero();               ///< in M; universal: second axis, perpendicular to the first; zero: chosen
-  double pitch = 0;                        ///< screw: advance, m/rad
+  Pose at_parent;  ///< joint frame F on the parent's body frame
+  Pose at_child;   ///< joint frame M on the child's body frame
+  Vec3 axis =
+      Vec3::UnitZ();  ///< in F; revolute, prismatic, screw, cylindrical: the axis; planar: the normal; universal: first axis
+  Vec3 axis2 = Vec3::Zero();  ///< in M; universal: second axis, perpendicular to the first; zero: chosen
+  double pitch = 0;           ///< screw: advance, m/rad
   SpringSpec spring;
   LimitSpec limits;
-  std::vector<double> damping;             ///< per freedom, N m s/rad or N s/m
-  std::vector<double> friction;            ///< Coulomb level per freedom, N m or N
-  double friction_velocity = 1e-3;         ///< smoothing of Coulomb friction: level tanh(v / friction_velocity)
-  std::vector<double> armature;            ///< rotor inertia per freedom, kg m² or kg
-  bool locked = false;                     ///< freedoms held at `locked_at`; their efforts become reactions
-  std::vector<double> locked_at;           ///< joint coordinates; empty: zero
-  bool cut = false;                        ///< prefer this joint as the closure of its loop
+  std::vector<double> damping;      ///< per freedom, N m s/rad or N s/m
+  std::vector<double> friction;     ///< Coulomb level per freedom, N m or N
+  double friction_velocity = 1e-3;  ///< smoothing of Coulomb friction: level tanh(v / friction_velocity)
+  std::vector<double> armature;     ///< rotor inertia per freedom, kg m² or kg
+  bool locked = false;              ///< freedoms held at `locked_at`; their efforts become reactions
+  std::vector<double> locked_at;    ///< joint coordinates; empty: zero
+  bool cut = false;                 ///< prefer this joint as the closure of its loop
   Where where;
 };
 

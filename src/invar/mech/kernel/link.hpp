@@ -23,12 +23,12 @@ struct Link {
   Triple<Number> axis;  // Revolute: axis in body axes, positive with the joint's coordinate
   V anchor;             // on the ground: the joint point in World
   Number mid, mass, armature;
-  Number floor;   // pivots below this are round-off of the subtree's inertia
+  Number floor;  // pivots below this are round-off of the subtree's inertia
   Hang hang;
   bool reversed;  // the joint's child is the inner body
   int inner;      // slot of the inner body; 0 is the ground
   int body, joint;
-  int effort;     // first freedom in the stacked efforts; -1: none
+  int effort;             // first freedom in the stacked efforts; -1: none
   int freedom, freedoms;  // Serial: where its freedoms start, and how many
   bool driven;            // a coupling ends at one of its freedoms
   int column, columns;    // closure columns that pass here: where their data start, and how many
@@ -38,21 +38,21 @@ struct Link {
 template <class V>
 struct Work {
   using Number = typename V::Number;
-  Mat<V> R;                // body axes in World
-  V w;                     // angular velocity
-  V r;                     // O_inner -> O
-  V c;                     // O -> centre of mass
-  V u;                     // Revolute: axis
-  V abar, alphabar;        // bias acceleration (all joint accelerations zero, gravity as -g of the ground)
-  V da, dalpha;            // deviation from it: the solution
-  Mat<V> A, B, D;          // f = A da + B dalpha + pf;  n = Bᵀ da + D dalpha + pn: of the subtree, later seen from O_inner
+  Mat<V> R;          // body axes in World
+  V w;               // angular velocity
+  V r;               // O_inner -> O
+  V c;               // O -> centre of mass
+  V u;               // Revolute: axis
+  V abar, alphabar;  // bias acceleration (all joint accelerations zero, gravity as -g of the ground)
+  V da, dalpha;      // deviation from it: the solution
+  Mat<V> A, B, D;    // f = A da + B dalpha + pf;  n = Bᵀ da + D dalpha + pn: of the subtree, later seen from O_inner
   V pf, pn;
-  V uf, un;                // Revolute: U/delta seen from O_inner
-  Mat<V> Y;                // Ball: B D^-1
-  V t;                     // Ball: D^-1 (effort - pn)
-  Number e;                // Revolute: (effort - u·pn)/delta
-  Number delta_inverse;    // Revolute
-  Number driven;           // Revolute: effort of couplings
+  V uf, un;              // Revolute: U/delta seen from O_inner
+  Mat<V> Y;              // Ball: B D^-1
+  V t;                   // Ball: D^-1 (effort - pn)
+  Number e;              // Revolute: (effort - u·pn)/delta
+  Number delta_inverse;  // Revolute
+  Number driven;         // Revolute: effort of couplings
 };
 
 /// One freedom of a Serial hang: relative twist of the body is (sw; sv) times the joint's own rate.
@@ -60,16 +60,16 @@ template <class V>
 struct Freedom {
   using Number = typename V::Number;
   Triple<Number> axis;  // constant, in the axes of the body that carries it
-  bool on_inner;     // which body that is
-  bool is_angular;   // sort of the joint's coordinate
-  Number sign;       // -1 for a reversed joint
-  Number pitch;      // screw: advance with the angle
+  bool on_inner;        // which body that is
+  bool is_angular;      // sort of the joint's coordinate
+  Number sign;          // -1 for a reversed joint
+  Number pitch;         // screw: advance with the angle
   Number armature;
-  V a;               // axis in World, positive with the joint's coordinate
-  V sw, sv;          // World
-  V uf, un;          // U/delta, about O
+  V a;       // axis in World, positive with the joint's coordinate
+  V sw, sv;  // World
+  V uf, un;  // U/delta, about O
   Number e, delta_inverse, rate, acceleration;
-  Number driven;     // effort of couplings
+  Number driven;  // effort of couplings
 };
 
 /// Bias wrench per unit of one closure multiplier, and its inner products with the freedoms of the body.

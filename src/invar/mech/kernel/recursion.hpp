@@ -7,8 +7,8 @@
 ///   body      f = A da + B dalpha + pf,  n = Bᵀ da + D dalpha + pn,   A = m 1, B = -hat(h), D = Theta, h = m c
 ///             pf = m abar + alphabar × h + w × (w × h) - F,   pn = Theta alphabar + w × Theta w + h × abar - N
 ///   joint     da = da_inner + dalpha_inner × r + sv q'',  dalpha = dalpha_inner + sw q'',   sv·f + sw·n = effort - armature q''
-///   so        q'' = e - (U/delta)·(da, dalpha of the inner body at O),  U = M S, delta = Sᵀ U + armature, e = (effort - Sᵀ p)/delta
-///   and       M' = M - U Uᵀ/delta, p' = p + e U, moved to O_inner, is what the inner body feels.
+///   so        q'' = e - (U/delta)·(da, dalpha of the inner body at O),  U = M S, delta = Sᵀ U + armature, e = (effort - Sᵀ
+///   p)/delta and       M' = M - U Uᵀ/delta, p' = p + e U, moved to O_inner, is what the inner body feels.
 namespace invar::kernel {
 
 /// Columns of the rotation matrix of the unit quaternion (s, v): R e_k = (2 s² - 1) e_k + 2 v_k v + 2 s v × e_k.
@@ -19,7 +19,8 @@ INVAR_KERNEL Mat<V> rotation(const typename V::Number& s, const V& v) {
   const V v2 = T(2) * v;
   const V sv = T(2) * (s * v);
   const V ex = V::axis(0, d), ey = V::axis(1, d), ez = V::axis(2, d);
-  return {ex + component<0>(v2) * v + cross_x(sv), ey + component<1>(v2) * v + cross_y(sv), ez + component<2>(v2) * v + cross_z(sv)};
+  return {ex + component<0>(v2) * v + cross_x(sv), ey + component<1>(v2) * v + cross_y(sv),
+          ez + component<2>(v2) * v + cross_z(sv)};
 }
 
 /// Inertia of the body itself about O, and its bias wrench. `load` is about the centre of mass.
@@ -67,7 +68,8 @@ INVAR_KERNEL void add_to_inner(const Work<V>& x, Work<V>& inner) {
 
 /// Revolute: shift first, divide late (only the rank-one part waits for 1/delta). Adds to the inner body; returns delta.
 template <class V>
-INVAR_KERNEL typename V::Number eliminate_revolute(const Link<V>& k, Work<V>& x, Work<V>& inner, const typename V::Number& effort) {
+INVAR_KERNEL typename V::Number eliminate_revolute(const Link<V>& k, Work<V>& x, Work<V>& inner,
+                                                   const typename V::Number& effort) {
   using T = typename V::Number;
   const Mat<V> A = x.A, B = x.B, D = x.D;
   const V u = x.u, r = x.r;

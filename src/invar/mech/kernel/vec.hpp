@@ -30,24 +30,38 @@ struct Vec {
 };
 
 template <class T>
-INVAR_KERNEL T dot(const Vec<T>& a, const Vec<T>& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+INVAR_KERNEL T dot(const Vec<T>& a, const Vec<T>& b) {
+  return a.x * b.x + a.y * b.y + a.z * b.z;
+}
 template <class T>
 INVAR_KERNEL Vec<T> cross(const Vec<T>& a, const Vec<T>& b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 /// a × e_x, a × e_y, a × e_z: the columns of hat(a).
 template <class T>
-INVAR_KERNEL Vec<T> cross_x(const Vec<T>& a) { return {T(0), a.z, -a.y}; }
+INVAR_KERNEL Vec<T> cross_x(const Vec<T>& a) {
+  return {T(0), a.z, -a.y};
+}
 template <class T>
-INVAR_KERNEL Vec<T> cross_y(const Vec<T>& a) { return {-a.z, T(0), a.x}; }
+INVAR_KERNEL Vec<T> cross_y(const Vec<T>& a) {
+  return {-a.z, T(0), a.x};
+}
 template <class T>
-INVAR_KERNEL Vec<T> cross_z(const Vec<T>& a) { return {a.y, -a.x, T(0)}; }
+INVAR_KERNEL Vec<T> cross_z(const Vec<T>& a) {
+  return {a.y, -a.x, T(0)};
+}
 template <class T>
-INVAR_KERNEL T first(const Vec<T>& a) { return a.x; }
+INVAR_KERNEL T first(const Vec<T>& a) {
+  return a.x;
+}
 template <class T>
-INVAR_KERNEL T second(const Vec<T>& a) { return a.y; }
+INVAR_KERNEL T second(const Vec<T>& a) {
+  return a.y;
+}
 template <class T>
-INVAR_KERNEL T third(const Vec<T>& a) { return a.z; }
+INVAR_KERNEL T third(const Vec<T>& a) {
+  return a.z;
+}
 /// A component, ready to multiply a vector with.
 template <int I, class T>
 INVAR_KERNEL T component(const Vec<T>& a) {
@@ -87,8 +101,14 @@ struct Packed {
   friend Packed operator-(const Packed& a, const Packed& b) { return {a.v - b.v}; }
   friend Packed operator-(const Packed& a) { return {-a.v}; }
   friend Packed operator*(double s, const Packed& a) { return {s * a.v}; }
-  Packed& operator+=(const Packed& b) { v += b.v; return *this; }
-  Packed& operator-=(const Packed& b) { v -= b.v; return *this; }
+  Packed& operator+=(const Packed& b) {
+    v += b.v;
+    return *this;
+  }
+  Packed& operator-=(const Packed& b) {
+    v -= b.v;
+    return *this;
+  }
 };
 
 INVAR_KERNEL double dot(const Packed& a, const Packed& b) {
@@ -116,7 +136,9 @@ struct Spread {
   friend Packed operator*(const Spread& s, const Packed& a) { return {s.v * a.v}; }
 };
 template <int I>
-INVAR_KERNEL Spread component(const Packed& a) { return {__builtin_shufflevector(a.v, a.v, I, I, I, I)}; }
+INVAR_KERNEL Spread component(const Packed& a) {
+  return {__builtin_shufflevector(a.v, a.v, I, I, I, I)};
+}
 using Fast = Packed;
 #else
 using Fast = Vec<double>;
@@ -130,8 +152,14 @@ struct Mat {
   Mat() = default;
   INVAR_KERNEL Mat(const V& a, const V& b, const V& c) : c0(a), c1(b), c2(c) {}
   INVAR_KERNEL Mat(const Mat& o) : c0(o.c0), c1(o.c1), c2(o.c2) {}
-  INVAR_KERNEL Mat& operator=(const Mat& o) { c0 = o.c0, c1 = o.c1, c2 = o.c2; return *this; }
-  Mat& operator+=(const Mat& o) { c0 += o.c0, c1 += o.c1, c2 += o.c2; return *this; }
+  INVAR_KERNEL Mat& operator=(const Mat& o) {
+    c0 = o.c0, c1 = o.c1, c2 = o.c2;
+    return *this;
+  }
+  Mat& operator+=(const Mat& o) {
+    c0 += o.c0, c1 += o.c1, c2 += o.c2;
+    return *this;
+  }
   friend Mat operator+(Mat a, const Mat& b) { return a += b; }
   friend Mat operator-(const Mat& a, const Mat& b) { return {a.c0 - b.c0, a.c1 - b.c1, a.c2 - b.c2}; }
 };
@@ -157,7 +185,9 @@ INVAR_KERNEL const Triple<typename V::Number>& in_memory(const V& a) {
 
 /// A x
 template <class V>
-INVAR_KERNEL V operator*(const Mat<V>& A, const Triple<typename V::Number>& x) { return x.x * A.c0 + x.y * A.c1 + x.z * A.c2; }
+INVAR_KERNEL V operator*(const Mat<V>& A, const Triple<typename V::Number>& x) {
+  return x.x * A.c0 + x.y * A.c1 + x.z * A.c2;
+}
 
 template <class T>
 INVAR_KERNEL Mat<Vec<T>> transpose(const Mat<Vec<T>>& A) {
@@ -166,18 +196,21 @@ INVAR_KERNEL Mat<Vec<T>> transpose(const Mat<Vec<T>>& A) {
 #if defined(__AVX2__) && defined(__FMA__)
 INVAR_KERNEL Mat<Packed> transpose(const Mat<Packed>& A) {
   using L = Packed::Lanes;
-  const L a = __builtin_shufflevector(A.c0.v, A.c1.v, 0, 4, 2, 6);        // a0 b0 a2 b2
-  const L b = __builtin_shufflevector(A.c0.v, A.c1.v, 1, 5, 3, 7);        // a1 b1 0  0
-  const L c = __builtin_shufflevector(A.c2.v, A.c2.v, 0, 3, 2, 3);        // c0 0  c2 0
-  const L d = __builtin_shufflevector(A.c2.v, A.c2.v, 1, 3, 3, 3);        // c1 0  0  0
-  return {{__builtin_shufflevector(a, c, 0, 1, 4, 5)}, {__builtin_shufflevector(b, d, 0, 1, 4, 5)},
+  const L a = __builtin_shufflevector(A.c0.v, A.c1.v, 0, 4, 2, 6);  // a0 b0 a2 b2
+  const L b = __builtin_shufflevector(A.c0.v, A.c1.v, 1, 5, 3, 7);  // a1 b1 0  0
+  const L c = __builtin_shufflevector(A.c2.v, A.c2.v, 0, 3, 2, 3);  // c0 0  c2 0
+  const L d = __builtin_shufflevector(A.c2.v, A.c2.v, 1, 3, 3, 3);  // c1 0  0  0
+  return {{__builtin_shufflevector(a, c, 0, 1, 4, 5)},
+          {__builtin_shufflevector(b, d, 0, 1, 4, 5)},
           {__builtin_shufflevector(a, c, 2, 3, 6, 7)}};
 }
 #endif
 
 /// Aᵀ x
 template <class V>
-INVAR_KERNEL V transposed_times(const Mat<V>& A, const V& x) { return transpose(A) * x; }
+INVAR_KERNEL V transposed_times(const Mat<V>& A, const V& x) {
+  return transpose(A) * x;
+}
 
 /// A hat(r): its columns are A (r × e_k).
 template <class V>
@@ -187,7 +220,9 @@ INVAR_KERNEL Mat<V> times_hat(const Mat<V>& A, const Triple<typename V::Number>&
 
 /// hat(r) A
 template <class V>
-INVAR_KERNEL Mat<V> hat_times(const V& r, const Mat<V>& A) { return {cross(r, A.c0), cross(r, A.c1), cross(r, A.c2)}; }
+INVAR_KERNEL Mat<V> hat_times(const V& r, const Mat<V>& A) {
+  return {cross(r, A.c0), cross(r, A.c1), cross(r, A.c2)};
+}
 
 /// A - a bᵀ
 template <class V>
@@ -202,6 +237,8 @@ INVAR_KERNEL Mat<V> plus_outer(const Mat<V>& A, const V& a, const V& b) {
 
 /// A B
 template <class V>
-INVAR_KERNEL Mat<V> operator*(const Mat<V>& A, const Mat<V>& B) { return {A * B.c0, A * B.c1, A * B.c2}; }
+INVAR_KERNEL Mat<V> operator*(const Mat<V>& A, const Mat<V>& B) {
+  return {A * B.c0, A * B.c1, A * B.c2};
+}
 
 }  // namespace invar::kernel

@@ -9,9 +9,7 @@ namespace invar {
 struct Planar {
   static constexpr int nq = 3, nv = 3;
   static Pose pose(const double* q, double) { return {about_z(q[2]), Vec3(q[0], q[1], 0)}; }
-  static void measure(const Pose& X_FM, double, double* q) {
-    q[0] = X_FM.p.x(), q[1] = X_FM.p.y(), q[2] = angle_about_z(X_FM.q);
-  }
+  static void measure(const Pose& X_FM, double, double* q) { q[0] = X_FM.p.x(), q[1] = X_FM.p.y(), q[2] = angle_about_z(X_FM.q); }
   static void motion(const double*, double, Columns& S) {
     S.resize(6, 3);
     S << linear(Vec3::UnitX()), linear(Vec3::UnitY()), angular(Vec3::UnitZ());
