@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 // Rows, rank and freedoms at the start configuration, and which reactions follow from the motion alone.
 struct Analysis {
   Mobility mobility;
-  std::vector<bool> determined;  // per joint
+  std::vector<JointVerdict> verdicts;  // per joint
 
   int redundant() const { return mobility.rows - mobility.rank; }
 };
@@ -36,7 +36,7 @@ Result<Analysis> analyse(const Model& model, const std::string& path) {
   Evaluation e;
   if (const Verdict verdict = formulation.evaluate(x, Load(model), e); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), path);
-  return Analysis{formulation.mobility(), e.determined};
+  return Analysis{formulation.mobility(), e.verdicts};
 }
 
 double total_mass(const Model& model) {
@@ -69,8 +69,8 @@ void print_table(const Model& model, const Analysis& m) {
   fmt::print("  rows       {}\n  rank       {}\n  redundant  {}\n  mobility   {} at the start configuration\n", m.mobility.rows,
              m.mobility.rank, m.redundant(), m.mobility.freedoms);
   std::vector<std::string> open;
-  for (std::size_t j = 0; j < m.determined.size(); ++j)
-    if (!m.determined[j]) open.push_back(model.joints()[j].name);
+  for (std::size_t j = 0; j < m.verdicts.size(); ++j)
+    if (!m.verdicts[j].determined) open.push_back(model.joints()[j].name);
   if (!open.empty()) fmt::print("  reactions  not determined by the equations alone at: {}\n", fmt::join(open, ", "));
 }
 
@@ -91,7 +91,7 @@ Json to_json(const Model& model, const Analysis& m) {
                              {"child", model.body_name(j.child)},
                              {"coordinates", j.nq},
                              {"freedoms", j.nv},
-                             {"determined", static_cast<bool>(m.determined[k])}});
+                             {"determined", m.verdicts[k].determined}});
   }
   out["closures"] = Json::array();
   for (const int j : spanning_tree(model).closures) out["closures"].push_back(model.joints()[static_cast<std::size_t>(j)].name);

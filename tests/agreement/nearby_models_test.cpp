@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -18,8 +19,11 @@ namespace invar::testing {
 namespace {
 
 std::vector<std::string> model_files() {
-  std::string folders = std::string(INVAR_SOURCE_DIR) + "/models";
-  if (const char* extra = std::getenv("INVAR_EXTRA_MODELS")) folders += std::string(":") + extra;
+  std::string folders = INVAR_SOURCE_DIR "/models";
+  if (const char* extra = std::getenv("INVAR_EXTRA_MODELS"))
+    folders.append(1, ':').append(extra);
+  else
+    std::puts("INVAR_EXTRA_MODELS is not set: only the models of the tree are tried");
   std::vector<std::string> files;
   std::istringstream list(folders);
   for (std::string folder; std::getline(list, folder, ':');) {

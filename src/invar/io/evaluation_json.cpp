@@ -38,6 +38,13 @@ Json bodies_json(const Model& model, const Evaluation& e) {
   return out;
 }
 
+// Shares of self-stress per component, and the joints it is traded with.
+Json verdict_json(const Model& model, const JointVerdict& verdict) {
+  Json others = Json::array();
+  for (const int j : verdict.together_with) others.push_back(model.joints()[j].name);
+  return {{"force", list(verdict.force)}, {"moment", list(verdict.moment)}, {"together_with", others}};
+}
+
 Json joints_json(const Model& model, const Evaluation& e) {
   Json out = Json::object();
   for (std::size_t k = 0; k < model.joints().size(); ++k) {
@@ -47,7 +54,8 @@ Json joints_json(const Model& model, const Evaluation& e) {
                    {"vdot", list(e.vdot, j.v0, j.nv)},
                    {"force", list(e.reactions[k].force)},
                    {"moment", list(e.reactions[k].moment)},
-                   {"determined", static_cast<bool>(e.determined[k])}};
+                   {"determined", e.verdicts[k].determined}};
+    if (!e.verdicts[k].determined) out[j.name]["verdict"] = verdict_json(model, e.verdicts[k]);
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "invar/mech/passive.hpp"
+#include "invar/mech/verdicts.hpp"
 
 namespace invar {
 namespace {
@@ -121,12 +122,10 @@ Verdict Augmented::evaluate(const State& x, const Load& load, Evaluation& out) {
   out.couplings.resize(coupling_q_.size());
   for (int c = 0; c < out.couplings.size(); ++c) out.couplings[c] = solver_.coupling_effort(c);
   // Where rows depend on each other, the reactions of least norm: the same in every World, order and unit.
-  out.determined.assign(reactions_.size(), true);
+  out.verdicts.assign(reactions_.size(), JointVerdict{});
   if (verdict.ok() && solver_.mobility().rank < solver_.mobility().rows) {
     const Redundancy redundancy = solver_.least_norm(out.bodies, input_, out.accelerations, out.reactions, out.couplings);
-    for (int block = 0; block < static_cast<int>(redundancy.group_of_block.size()); ++block)
-      if (const int j = solver_.assembly().joint_of_block(block); j >= 0 && redundancy.group_of_block[block] >= 0)
-        out.determined[j] = false;
+    out.verdicts = joint_verdicts(model(), out.bodies, solver_, redundancy);
   }
   joint_coordinates(model(), out.bodies, out.q, out.v);
   unwind(model(), x.wound, out.q);

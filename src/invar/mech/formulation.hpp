@@ -6,27 +6,38 @@
 
 namespace invar {
 
+/// What the equations of motion say about the reaction of one joint. A share is the part of a component that self-stress may
+/// take: 0 the component is determined by the motion, 1 nothing determines it. Components are along the axes of F at the
+/// joint point; a direction in which the joint holds nothing has share 0.
+struct JointVerdict {
+  Vec3 force = Vec3::Zero();
+  Vec3 moment = Vec3::Zero();
+  bool determined = true;
+  std::vector<int> together_with;  ///< joints that trade self-stress with this one
+};
+
 /// Everything that one evaluation of the dynamics can tell. Joint wrenches act on the parent at the joint point (origin of
 /// M), World components: NOTES A1. `reactions` is the constraint part; `efforts` what springs, dampers and motors add on
 /// the freedoms.
 struct Evaluation {
   Bodies bodies;
-  Accelerations accelerations;    ///< per body
-  std::vector<Wrench> reactions;  ///< per joint
-  std::vector<bool> determined;   ///< per joint: whether its reaction follows from the motion alone (no self-stress passes it)
-  VecX q, v, vdot;                ///< joint coordinates, rates and their derivatives, stacked as in the model
-  VecX efforts;                   ///< total effort on every joint freedom: commanded + passive
-  VecX couplings;                 ///< effort transmitted by every coupling
+  Accelerations accelerations;         ///< per body
+  std::vector<Wrench> reactions;       ///< per joint
+  std::vector<JointVerdict> verdicts;  ///< per joint: what of its reaction follows from the motion alone
+  VecX q, v, vdot;                     ///< joint coordinates, rates and their derivatives, stacked as in the model
+  VecX efforts;                        ///< total effort on every joint freedom: commanded + passive
+  VecX couplings;                      ///< effort transmitted by every coupling
 };
 
 /// How many rows hold, and how freely the mechanism moves, at the state solved last. Rank is geometry: masses do not enter.
 struct Mobility {
-  int rows = 0;      ///< constraint rows of joints and couplings
-  int rank = 0;      ///< independent ones
-  int freedoms = 0;  ///< 6 bodies - rank
-  double sigma = 1;  ///< smallest singular value of the rows kept, estimated (pure number); below 1e-3 nearly singular
-  int joint = -1;    ///< where the last doubt arose
-  long changes = 0;  ///< how often the rank changed since the start
+  int rows = 0;                ///< constraint rows of joints and couplings
+  int rank = 0;                ///< independent ones
+  int freedoms = 0;            ///< 6 bodies - rank
+  double sigma = 1;            ///< smallest singular value of the rows kept, estimated (pure number); below 1e-3 nearly singular
+  int joint = -1;              ///< where the last doubt arose
+  long changes = 0;            ///< how often the rank changed since the start
+  bool near_singular = false;  ///< the last solve met a row that nearly depends on the others
 };
 
 /// One view of a Model: owns the coordinates and the solver, knows nothing of time, files or control.

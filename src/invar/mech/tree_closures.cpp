@@ -165,7 +165,7 @@ Verdict TreeSolver::solve_closures() {
     s.scale[i] = row(i)[i] > least ? 1 / row(i)[i] : 0;
     scale = std::max(scale, std::abs(y[i]));
   }
-  weakest_kept_ = 1, strongest_left_ = 0, rank_ = n;
+  weakest_kept_ = 1, strongest_left_ = 0, weakest_row_ = -1, rank_ = n;
 
   for (int k = 0; k < n; ++k) {
     // The next pivot; where all rows are known to be independent their own order will do.
@@ -182,7 +182,7 @@ Verdict TreeSolver::solve_closures() {
     if (best != k) swap_rows(k, best);
     const double pivot = row(k)[k];
     if (!(pivot > 0)) return {Status::Singular, -1, joint_of_row(s.order[k]), pivot};
-    weakest_kept_ = std::min(weakest_kept_, ratio);
+    if (ratio < weakest_kept_) weakest_kept_ = ratio, weakest_row_ = s.order[k];
 
     // Column k of the factor, in a row of its own for the update of what remains.
     const double inverse = 1 / std::sqrt(pivot);

@@ -34,6 +34,8 @@ class TreeSolver final : public KktSolver {
   /// Smallest accepted and largest rejected pivot of the last solve, each over its own diagonal entry.
   double weakest_kept() const { return weakest_kept_; }
   double strongest_left() const { return strongest_left_; }
+  /// The joint of the smallest accepted pivot.
+  int weakest_joint() const { return weakest_row_ < 0 ? -1 : joint_of_row(weakest_row_); }
   /// Effort on the driven joint of a coupling in the last solve.
   double coupling_effort(int coupling) const override;
 
@@ -65,6 +67,7 @@ class TreeSolver final : public KktSolver {
   std::unique_ptr<Store> store_;
   int rows_ = 0, rotors_ = 0, rank_ = 0, wanted_rank_ = -1;
   double weakest_kept_ = 1, strongest_left_ = 0;
+  int weakest_row_ = -1;
 };
 
 }  // namespace invar

@@ -66,6 +66,7 @@ Verdict Unreduced::solve_graph(const Bodies& bodies, const KktInput& input, Acce
   mobility_.rank = decision.rank;
   mobility_.freedoms = graph().fronts().mobility();
   mobility_.sigma = decision.sigma;
+  if (!tree_ || tree_fails_) mobility_.near_singular = !decision.border.empty();
   decided_ = true;
   return verdict;
 }
@@ -91,11 +92,15 @@ Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerati
 
   // A pivot in doubt: count again; near a singularity let the fronts compute.
   const bool weak = tree_->weakest_kept() < kWeak || verdict.status == Status::Singular;
+  mobility_.near_singular = weak;
   if (weak || tree_->strongest_left() > kNoise) {
     const int before = mobility_.rank;
     if (const Verdict v = decide(bodies, input); !v.ok()) return v;
     set_rank();
-    if (weak) return solve_graph(bodies, input, accelerations, reactions);
+    if (weak) {
+      mobility_.joint = tree_->weakest_joint();
+      return solve_graph(bodies, input, accelerations, reactions);
+    }
     if (mobility_.rank != before) verdict = tree_->solve(bodies, input, accelerations, reactions);
   }
   return verdict;
