@@ -8,7 +8,6 @@
 // p'' u_2² on its right side. C and d turn with q only in the universal joint: x' = q0' y, y' = -q0' x.
 #include "support/dense_kkt.hpp"
 
-#include <Eigen/Dense>
 #include <array>
 
 #include "invar/mech/kinematics.hpp"
@@ -131,124 +130,6 @@ std::vector<View> views_of(const Model& model, const Bodies& bodies) {
   return views;
 }
 
-/// The same system in pure numbers: ν (v, l w), rows of unit length, forces (f, m/l)/m0.
-struct Scaled {
-  MatX M, J;
-  VecX gamma, force;
-  VecX column;  // 6N: ν = ν_scaled / column
-  VecX row;     // R: F = m0 F_scaled / row
-};
-
-Scaled scaled(const Model& model, const DenseKkt& k) {
-  Scaled s;
-  const Eigen::Index n = k.M.rows() / 2;
-  s.column = VecX::Ones(2 * n);
-  s.column.tail(n).setConstant(model.length());
-  s.row = k.row_length;
-  const VecX per_column = s.column.cwiseInverse(), per_row = s.row.cwiseInverse();
-  s.M = per_column.asDiagonal() * k.M * per_column.asDiagonal() / model.mean_mass();
-  s.J = per_row.asDiagonal() * k.J * per_column.asDiagonal();
-  s.gamma = per_row.cwiseProduct(k.gamma);
-  s.force = per_column.cwiseProduct(k.force) / model.mean_mass();
-  return s;
-}
-
-struct Solution {
-  VecX x, F;
-};
-
-/// Any solver of the pair (M x + Jᵀ F = f, J x = g), improved by residuals in extended precision.
-template <class Solve>
-Solution refined(const Scaled& s, const Solve& solve, double& residual) {
-  using MatL = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-  using VecL = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
-  const MatL M = s.M.cast<long double>(), J = s.J.cast<long double>();
-  VecL x = VecL::Zero(s.M.rows()), F = VecL::Zero(s.J.rows());
-  VecL rx = s.force.cast<long double>(), rF = s.gamma.cast<long double>();
-  for (int pass = 0; pass < 4; ++pass) {
-    const Solution d = solve(VecX(rx.cast<double>()), VecX(rF.cast<double>()));
-    x += d.x.cast<long double>();
-    F += d.F.cast<long double>();
-    rx = s.force.cast<long double>() - M * x - J.transpose() * F;
-    rF = s.gamma.cast<long double>() - J * x;
-  }
-  // Against the forces and the accelerations they would give to free bodies: an immobile system has none of its own.
-  const double load = 1e-300 + s.force.norm();
-  residual = static_cast<double>(rx.norm() / (load + static_cast<double>((M * x).norm() + F.norm())) +
-                                 rF.norm() / (load + s.gamma.norm() + static_cast<double>(x.norm())));
-  return {x.cast<double>(), F.cast<double>()};
-}
-
-MatX kkt_matrix(const Scaled& s) {
-  const Eigen::Index n = s.M.rows(), m = s.J.rows();
-  MatX K = MatX::Zero(n + m, n + m);
-  K.topLeftCorner(n, n) = s.M;
-  K.topRightCorner(n, m) = s.J.transpose();
-  K.bottomLeftCorner(m, n) = s.J;
-  return K;
-}
-
-template <class Factorization>
-Solution solve_regular(const Scaled& s, const Factorization& lu, double& residual) {
-  const Eigen::Index n = s.M.rows(), m = s.J.rows();
-  const auto solve = [&](const VecX& f, const VecX& g) -> Solution {
-    const VecX y = lu.solve((VecX(n + m) << f, g).finished());
-    return {y.head(n), y.tail(m)};
-  };
-  return refined(s, solve, residual);
-}
-
-/// Null-space method: J = U D Vᵀ to rank r, x = J⁺ g + N z with Nᵀ M N z = Nᵀ (f - M J⁺ g), F = (Jᵀ)⁺ (f - M x).
-Solution solve_redundant(const Scaled& s, const Eigen::BDCSVD<MatX>& svd, int rank, double& residual) {
-  const MatX U = svd.matrixU().leftCols(rank), V = svd.matrixV().leftCols(rank);
-  const MatX N = svd.matrixV().rightCols(s.M.rows() - rank);
-  const VecX d = svd.singularValues().head(rank);
-  Eigen::FullPivLU<MatX> inner;
-  if (N.cols() > 0) inner.compute(N.transpose() * s.M * N);
-  const auto solve = [&](const VecX& f, const VecX& g) -> Solution {
-    VecX x = V * (U.transpose() * g).cwiseQuotient(d);
-    if (N.cols() > 0) x += N * inner.solve(N.transpose() * (f - s.M * x));
-    return {x, U * (V.transpose() * (f - s.M * x)).cwiseQuotient(d)};
-  };
-  return refined(s, solve, residual);
-}
-
-/// Largest over smallest singular value of a symmetric matrix, the `nullity` exact zeros left out.
-double condition_of(const MatX& K, Eigen::Index nullity) {
-  VecX e = Eigen::SelfAdjointEigenSolver<MatX>(K, Eigen::EigenvaluesOnly).eigenvalues().cwiseAbs();
-  std::sort(e.begin(), e.end());
-  return e[e.size() - 1] / e[nullity];
-}
-
-constexpr double kRankTolerance = 1e-10;  // on singular values of unit rows; GRAPH: kept >= 1.7e-6, dropped <= 1e-12
-constexpr Eigen::Index kLarge = 700;      // unknowns; beyond, only regular systems are judged and the rank is not decided by SVD
-
-Solution solve(const Scaled& s, Judgement& out) {
-  const Eigen::Index unknowns = s.M.rows() + s.J.rows();
-  const MatX K = kkt_matrix(s);
-  if (unknowns > kLarge) {
-    const Eigen::PartialPivLU<MatX> lu(K);
-    out.rank = static_cast<int>(s.J.rows());
-    out.self_stress = MatX::Zero(s.J.rows(), 0);
-    out.condition = 1 / lu.rcond();
-    return solve_regular(s, lu, out.residual);
-  }
-  if (s.J.rows() == 0) {  // nothing is held: the bodies' own equations
-    out.self_stress = MatX::Zero(0, 0);
-    out.condition = condition_of(K, 0);
-    return solve_regular(s, Eigen::FullPivLU<MatX>(K), out.residual);
-  }
-  const Eigen::BDCSVD<MatX> svd(s.J, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  const VecX& d = svd.singularValues();
-  while (out.rank < d.size() && d[out.rank] > kRankTolerance) ++out.rank;
-  out.smallest_kept = out.rank > 0 ? d[out.rank - 1] : 1.0;
-  out.largest_dropped = out.rank < d.size() ? d[out.rank] : 0.0;
-  out.self_stress = svd.matrixU().rightCols(s.J.rows() - out.rank);
-  out.condition = condition_of(K, s.J.rows() - out.rank);
-  if (out.rank < s.J.rows()) return solve_redundant(s, svd, out.rank, out.residual);
-  return solve_regular(s, Eigen::FullPivLU<MatX>(K), out.residual);
-}
-
 }  // namespace
 
 VecX stacked_velocity(const Bodies& bodies) {
@@ -327,27 +208,14 @@ VecX gamma_by_differences(const Model& model, const Bodies& bodies) {
   return -(16 * bc - ab) / 15;
 }
 
-Judgement judge(const Model& model, const DenseKkt& kkt, const Bodies& bodies) {
-  Judgement out;
-  const Scaled s = scaled(model, kkt);
-  const Solution y = solve(s, out);
-  const VecX nu_dot = y.x.cwiseQuotient(s.column);
-  out.multipliers = model.mean_mass() * y.F.cwiseQuotient(s.row);
-  // Back to names: accelerations per body, Cᵀ F per joint turned to World, one effort per coupling.
-  const auto n = static_cast<Eigen::Index>(bodies.size());
-  for (Eigen::Index b = 0; b < n; ++b) out.accelerations.push_back({nu_dot.segment<3>(3 * b), nu_dot.segment<3>(3 * (n + b))});
-  const std::size_t joints = model.joints().size();
-  for (std::size_t j = 0; j < joints; ++j) {
+std::vector<Wrench> wrenches(const Model& model, const DenseKkt& kkt, const Bodies& bodies, const VecX& multipliers) {
+  std::vector<Wrench> out;
+  for (std::size_t j = 0; j < model.joints().size(); ++j) {
     const View v = view(model, model.joints()[j], bodies);
-    const Vec6 w = v.C.transpose() * out.multipliers.segment(kkt.first_row[j], v.C.rows());
-    out.reactions.push_back({v.R_WF * w.head<3>(), v.R_WF * w.tail<3>()});
+    const Vec6 w = v.C.transpose() * multipliers.segment(kkt.first_row[j], v.C.rows());
+    out.push_back({v.R_WF * w.head<3>(), v.R_WF * w.tail<3>()});
   }
-  out.couplings = -out.multipliers.tail(static_cast<Eigen::Index>(model.couplings().size()));
   return out;
-}
-
-Judgement judge(const Model& model, const Bodies& bodies, const Load& load) {
-  return judge(model, assemble(model, bodies, load.port, total_efforts(model, bodies, load)), bodies);
 }
 
 }  // namespace invar::testing

@@ -34,6 +34,9 @@ Bodies moved(const Bodies& bodies, double t);
 /// -J' ν once more, by extrapolated central differences of J along the motion: relative error about 1e-10.
 VecX gamma_by_differences(const Model& model, const Bodies& bodies);
 
+/// Cᵀ F of every joint, World: what these multipliers do to the parents at the joint points.
+std::vector<Wrench> wrenches(const Model& model, const DenseKkt& kkt, const Bodies& bodies, const VecX& multipliers);
+
 struct Judgement {
   Accelerations accelerations;
   std::vector<Wrench> reactions;  ///< per joint, constraint part, on the parent at the joint point, World; least norm
@@ -41,7 +44,7 @@ struct Judgement {
   VecX couplings;                 ///< effort of every coupling on its driven freedom
   int rank = 0;                   ///< of J
   MatX self_stress;               ///< orthonormal basis of ker Jᵀ in units of the metric, R x (R - rank)
-  double smallest_kept = 0;       ///< singular values of J, scaled: smallest above the threshold,
+  double smallest_kept = 0;       ///< singular values of J, scaled: smallest above the threshold (QR pivot if all are),
   double largest_dropped = 0;     ///< and largest below it
   double condition = 0;           ///< of the scaled KKT matrix on its range
   double residual = 0;            ///< of both block rows after refinement, relative

@@ -11,6 +11,12 @@ namespace {
 
 constexpr int kQ = 7, kV = 6;  // numbers per body in State::q and State::v
 
+// One body into the state.
+void store(const BodyState& s, int b, State& x) {
+  x.q.segment<kQ>(kQ * b) << s.p_WC, s.q_WB.w(), s.q_WB.x(), s.q_WB.y(), s.q_WB.z();
+  x.v.segment<kV>(kV * b) << s.v_WC, s.q_WB.conjugate() * s.w_WB;
+}
+
 // Joints whose coordinates the equations need: those with passive parts, and both ends of couplings.
 std::vector<int> measured_joints(const Model& model) {
   std::vector<bool> measured(model.joints().size(), false);
@@ -43,11 +49,7 @@ void Augmented::set(const Bodies& bodies, State& x) {
   x.q.resize(kQ * n);
   x.v.resize(kV * n);
   x.aux = VecX::Zero(kAuxiliaries);
-  for (int b = 0; b < n; ++b) {
-    const BodyState& s = bodies[b];
-    x.q.segment<kQ>(kQ * b) << s.p_WC, s.q_WB.w(), s.q_WB.x(), s.q_WB.y(), s.q_WB.z();
-    x.v.segment<kV>(kV * b) << s.v_WC, s.w_WB;
-  }
+  for (int b = 0; b < n; ++b) store(bodies[b], b, x);
   solver_.solve(bodies, KktInput{.dynamics = false}, accelerations_, reactions_);  // a failure shows again in the first step
   // Angles start within half a turn.
   joint_coordinates(model(), bodies, q_, v_);
@@ -62,7 +64,8 @@ void Augmented::bodies(const State& x, Bodies& out) const {
   for (int b = 0; b < static_cast<int>(out.size()); ++b) {
     const double* q = x.q.data() + kQ * b;
     const double* v = x.v.data() + kV * b;
-    out[b] = {Vec3(q[0], q[1], q[2]), Vec3(v[0], v[1], v[2]), Vec3(v[3], v[4], v[5]), Quat(q[3], q[4], q[5], q[6])};
+    const Quat q_WB(q[3], q[4], q[5], q[6]);
+    out[b] = {Vec3(q[0], q[1], q[2]), Vec3(v[0], v[1], v[2]), q_WB * Vec3(v[3], v[4], v[5]), q_WB};
   }
 }
 
@@ -104,7 +107,7 @@ Verdict Augmented::rate(const State& x, const Load& load, Rate& rate) {
   rate.v = x.v;
   rate.a.resize(x.v.size());
   for (int b = 0; b < static_cast<int>(bodies_.size()); ++b)
-    rate.a.segment<kV>(kV * b) << accelerations_[b].a_WC, accelerations_[b].alpha_WB;
+    rate.a.segment<kV>(kV * b) << accelerations_[b].a_WC, bodies_[b].q_WB.conjugate() * accelerations_[b].alpha_WB;
   rate.aux.setZero(kAuxiliaries);
   if (!load.efforts.isZero(0)) {
     joint_coordinates(model(), bodies_, q_, v_);
@@ -138,17 +141,18 @@ void Augmented::retract(const State& from, const VecX& u, State& to) const {
   to.q.resize(from.q.size());
   for (int b = 0; b < static_cast<int>(from.q.size()) / kQ; ++b) {
     const double* q = from.q.data() + kQ * b;
-    const Quat turned_q = turned(Quat(q[3], q[4], q[5], q[6]), u.segment<3>(kV * b + 3));
+    const Quat turned_q = normalized(Quat(q[3], q[4], q[5], q[6]) * exp_so3(u.segment<3>(kV * b + 3)));
     to.q.segment<3>(kQ * b) = from.q.segment<3>(kQ * b) + u.segment<3>(kV * b);
     to.q.segment<4>(kQ * b + 3) << turned_q.w(), turned_q.x(), turned_q.y(), turned_q.z();
   }
 }
 
+// R = R0 exp(u): u' = dexp^-1(-u) w_B.
 void Augmented::pull(const VecX& u, const VecX& v, VecX& u_dot) const {
   u_dot.resize(v.size());
   for (int b = 0; b < static_cast<int>(v.size()) / kV; ++b) {
     u_dot.segment<3>(kV * b) = v.segment<3>(kV * b);
-    u_dot.segment<3>(kV * b + 3).noalias() = dexp_inv_so3(u.segment<3>(kV * b + 3)) * v.segment<3>(kV * b + 3);
+    u_dot.segment<3>(kV * b + 3).noalias() = dexp_inv_so3(-u.segment<3>(kV * b + 3)) * v.segment<3>(kV * b + 3);
   }
 }
 
@@ -159,11 +163,7 @@ Verdict Augmented::settle(State& x) {
     // The drift of one step is tiny: two corrections reach round-off; 1e-6 is far above it and far below a wrong assembly.
     verdict = projection_.positions(bodies_, x.wound, 1e-6 * (1 + model().length()), 8);
     if (verdict.ok()) verdict = projection_.velocities(bodies_);
-    for (int b = 0; b < static_cast<int>(bodies_.size()); ++b) {
-      const BodyState& s = bodies_[b];
-      x.q.segment<kQ>(kQ * b) << s.p_WC, s.q_WB.w(), s.q_WB.x(), s.q_WB.y(), s.q_WB.z();
-      x.v.segment<kV>(kV * b) << s.v_WC, s.w_WB;
-    }
+    for (int b = 0; b < static_cast<int>(bodies_.size()); ++b) store(bodies_[b], b, x);
   }
   joint_coordinates(model(), bodies_, q_, v_);
   unwind(model(), x.wound, q_);

@@ -7,7 +7,8 @@
 
 namespace invar {
 
-/// Thresholds of the rank decision, pure numbers: see GRAPH in docs for where they come from.
+/// Thresholds of the rank decision, pure numbers. `weak` is far above round-off so that no noise is ever taken for a pivot;
+/// what it sets aside wrongly comes back as border.
 struct RankTolerance {
   double weak = 1e-6;       ///< squared sine of the angle between a row and those before it, below which it is set aside
   double null = 1e-12;      ///< |Jᵀ n| below which a row set aside is redundant without further questions
