@@ -2,12 +2,14 @@
 //
 // The product's solvers against the dense judge: accelerations, all reactions and coupling efforts of single evaluations.
 //
-// Tolerance: 1e-12 of the largest acceleration (reaction) of the mechanism. Both sides start from the same rounded inputs, so
-// two exact solutions of inputs rounded in different places differ by u cond(K); where that exceeds 1e-12 (light bodies, loops
-// near a singular configuration) the bound is 8 u cond(K), K scaled as in the judge.
+// Tolerance: 1e-12 of the largest acceleration (reaction) of the mechanism. Both sides round their inputs in different places,
+// and two exact solutions of inputs that differ by a rounding u differ by u cond(K); with loops and couplings, which may come
+// near a singular configuration, the bound is 8 u cond(K) where that is more (K scaled as in the judge). The worst of some
+// thousand random cases were 1e-13 on trees and 6.4 u cond(K) with loops.
 #include <gtest/gtest.h>
 
 #include "invar/mech/augmented.hpp"
+#include "support/campaign.hpp"
 #include "support/dense_kkt.hpp"
 #include "support/states.hpp"
 
@@ -23,7 +25,7 @@ struct Errors {
 Errors compare(const Model& model, const Evaluation& e, const Judgement& j, const Load& load) {
   const double l = model.length();
   Errors worst;
-  double a_size = model.gravity().norm(), f_size = 0;
+  double a_size = model.gravity().norm(), f_size = 0, c_size = 0;
   for (std::size_t b = 0; b < e.bodies.size(); ++b) {
     const BodyAcceleration &x = e.accelerations[b], &y = j.accelerations[b];
     a_size = std::max(a_size, y.a_WC.norm() + l * y.alpha_WB.norm());
@@ -36,10 +38,10 @@ Errors compare(const Model& model, const Evaluation& e, const Judgement& j, cons
     worst.reaction = std::max(worst.reaction, (x.force - y.force).norm() + (x.moment - y.moment).norm() / l);
   }
   for (Eigen::Index c = 0; c < j.couplings.size(); ++c) {
-    f_size = std::max(f_size, std::abs(j.couplings[c]) / std::max(1.0, l));
-    worst.coupling = std::max(worst.coupling, std::abs(e.couplings[c] - j.couplings[c]) / std::max(1.0, l));
+    c_size = std::max(c_size, std::abs(j.couplings[c]));
+    worst.coupling = std::max(worst.coupling, std::abs(e.couplings[c] - j.couplings[c]));
   }
-  return {worst.acceleration / a_size, worst.reaction / f_size, worst.coupling / f_size};
+  return {worst.acceleration / a_size, worst.reaction / f_size, worst.coupling / std::max(c_size, f_size * l)};
 }
 
 void expect_agreement(const Model& model, const Bodies& bodies, const Load& load, const std::string& what) {
@@ -51,22 +53,25 @@ void expect_agreement(const Model& model, const Bodies& bodies, const Load& load
   ASSERT_TRUE(verdict.ok()) << name(verdict.status) << " body " << verdict.body << " joint " << verdict.joint << " value "
                             << verdict.value << "\n  " << what;
   const Judgement j = judge(model, bodies, load);
-  const double bound = std::max(1e-12, 8 * kUnit * j.condition);
+  ASSERT_LT(j.residual, 1e-14) << "the judge failed\n  " << what;
+  const bool tree = j.rank == j.multipliers.size() && model.couplings().empty() && model.joints().size() <= model.bodies().size();
+  const double bound = tree ? 1e-12 : std::max(1e-12, 8 * kUnit * j.condition);
   const Errors errors = compare(model, e, j, load);
   EXPECT_LT(errors.acceleration, bound) << "condition " << j.condition << ", rank " << j.rank << "\n  " << what;
   EXPECT_LT(errors.reaction, bound) << "condition " << j.condition << ", rank " << j.rank << "\n  " << what;
   EXPECT_LT(errors.coupling, bound) << "condition " << j.condition << ", rank " << j.rank << "\n  " << what;
 }
 
-/// `cases` mechanisms of one sort with seeds from `first`; `vary` changes the options from case to case.
+/// Mechanisms of one sort with seeds from `first`; `vary` changes the options from case to case.
 template <class Vary>
-void expect_agreement_on(std::uint64_t first, int cases, const Vary& vary) {
-  for (int i = 0; i < cases; ++i) {
+void expect_agreement_on(std::uint64_t first, int usual, const Vary& vary) {
+  for (int i = 0; i < cases(usual); ++i) {
     MechanismOptions o;
     vary(i, o);
-    const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
-    const Sample s = random_sample(seed, o);
-    expect_agreement(s.model, s.bodies, s.load, "seed " + std::to_string(seed) + ": " + describe(s.mechanism.spec));
+    const std::uint64_t at = seed(first) + static_cast<std::uint64_t>(i);
+    const Sample s = random_sample(at, o);
+    expect_agreement(s.model, s.bodies, s.load,
+                     "case " + std::to_string(i) + ", seed " + std::to_string(at) + ": " + describe(s.mechanism.spec));
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
@@ -128,7 +133,7 @@ TEST(Elimination, EqualsTheDenseSystemOnNetsOfManyLoops) {
 TEST(Elimination, EqualsTheDenseSystemOnTwoHundredBodies) {
   MechanismOptions o;
   o.bodies = 200, o.mass_ratio = 1e3, o.reach = 0.3;
-  const Sample s = random_sample(10000, o);
+  const Sample s = random_sample(seed(10000), o);
   expect_agreement(s.model, s.bodies, s.load, "seed 10000");
 }
 

@@ -7,6 +7,7 @@
 #include "invar/mech/energy.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
+#include "support/campaign.hpp"
 #include "support/dense_kkt.hpp"
 #include "support/states.hpp"
 
@@ -44,10 +45,10 @@ auto derivative(const F& f, double t) -> decltype(f(t)) {
   return (4 * fine - coarse) / 3;
 }
 
-constexpr int kCases = 60;
+const std::uint64_t kFirst = seed(0), kCases = static_cast<std::uint64_t>(cases(60));
 
 TEST(Judge, DrawsMechanismsThatAreClosed) {
-  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+  for (std::uint64_t seed = kFirst; seed < kFirst + kCases; ++seed) {
     const Sample s = draw(seed);
     VecX q, v;
     joint_coordinates(s.model, s.bodies, q, v);
@@ -59,7 +60,7 @@ TEST(Judge, DrawsMechanismsThatAreClosed) {
 }
 
 TEST(Judge, MeasuresTheCoordinatesThatWereDrawn) {
-  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+  for (std::uint64_t seed = kFirst; seed < kFirst + kCases; ++seed) {
     const Sample s = draw(seed);
     VecX q, v;
     joint_coordinates(s.model, s.bodies, q, v);
@@ -76,7 +77,7 @@ TEST(Judge, MeasuresTheCoordinatesThatWereDrawn) {
 }
 
 TEST(Judge, RightSideIsTheDerivativeOfItsRows) {
-  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+  for (std::uint64_t seed = kFirst; seed < kFirst + kCases; ++seed) {
     const Sample s = draw(seed);
     const DenseKkt k = assemble(s.model, s.bodies, s.load.port, s.load.efforts);
     if (k.J.rows() == 0) continue;
@@ -87,7 +88,7 @@ TEST(Judge, RightSideIsTheDerivativeOfItsRows) {
 }
 
 TEST(Judge, AccelerationsKeepTheConstraints) {
-  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+  for (std::uint64_t seed = kFirst; seed < kFirst + kCases; ++seed) {
     const Sample s = draw(seed);
     const Judgement verdict = judge(s.model, s.bodies, s.load);
     EXPECT_LT(verdict.residual, 1e-14) << seed << ": " << describe(s.mechanism.spec);
@@ -95,7 +96,7 @@ TEST(Judge, AccelerationsKeepTheConstraints) {
 }
 
 TEST(Judge, EveryBodyObeysNewtonAndEuler) {
-  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+  for (std::uint64_t seed = kFirst; seed < kFirst + kCases; ++seed) {
     const Sample s = draw(seed);
     const Judgement verdict = judge(s.model, s.bodies, s.load);
     const VecX efforts = total_efforts(s.model, s.bodies, s.load);
@@ -151,7 +152,7 @@ TEST(Judge, EveryBodyObeysNewtonAndEuler) {
 }
 
 TEST(Judge, FloatingSystemsObeyTheBalanceOfMomentum) {
-  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+  for (std::uint64_t seed = kFirst; seed < kFirst + kCases; ++seed) {
     MechanismOptions o;
     o.bodies = 2 + static_cast<int>(seed % 5);
     o.floating = true;
@@ -183,7 +184,7 @@ TEST(Judge, FloatingSystemsObeyTheBalanceOfMomentum) {
 }
 
 TEST(Judge, EnergyChangesByThePowerOfLoadsLessDissipation) {
-  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+  for (std::uint64_t seed = kFirst; seed < kFirst + kCases; ++seed) {
     Sample s = draw(seed);
     bool printed = false;  // that spring law has no energy
     for (const Joint& j : s.model.joints())
@@ -214,7 +215,7 @@ TEST(Judge, EnergyChangesByThePowerOfLoadsLessDissipation) {
 }
 
 TEST(Judge, JointAccelerationsAreTheDerivativeOfJointRates) {
-  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+  for (std::uint64_t seed = kFirst; seed < kFirst + kCases; ++seed) {
     const Sample s = draw(seed);
     if (s.model.nv() == 0) continue;
     const Judgement verdict = judge(s.model, s.bodies, s.load);
@@ -234,7 +235,7 @@ TEST(Judge, JointAccelerationsAreTheDerivativeOfJointRates) {
 
 TEST(Judge, RedundantReactionsCarryNoSelfStress) {
   int redundant = 0;
-  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+  for (std::uint64_t seed = kFirst; seed < kFirst + kCases; ++seed) {
     const Sample s = draw(seed);
     const DenseKkt k = assemble(s.model, s.bodies, s.load.port, total_efforts(s.model, s.bodies, s.load));
     const Judgement verdict = judge(s.model, k, s.bodies);

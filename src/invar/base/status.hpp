@@ -10,6 +10,7 @@ enum class Status {
   NoInertia,      ///< a freedom has no inertia: M is not positive definite on ker J
   Contradictory,  ///< constraints ask for opposite accelerations
   Singular,       ///< constraints lost rank at this configuration
+  StepTooLarge,   ///< a joint turned so far within one step that whole turns cannot be counted
   StepTooSmall,   ///< error control asked for a step below its minimum
   NotFinite,      ///< a number became NaN or infinite
 };
@@ -22,6 +23,7 @@ constexpr const char* name(Status s) {
     case Status::NoInertia: return "no_inertia";
     case Status::Contradictory: return "contradictory";
     case Status::Singular: return "singular";
+    case Status::StepTooLarge: return "step_too_large";
     case Status::StepTooSmall: return "step_too_small";
     case Status::NotFinite: return "not_finite";
   }

@@ -2,6 +2,7 @@
 #include "invar/mech/augmented.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "invar/mech/passive.hpp"
 #include "invar/mech/verdicts.hpp"
@@ -165,11 +166,18 @@ Verdict Augmented::settle(State& x) {
     if (verdict.ok()) verdict = projection_.velocities(bodies_);
     for (int b = 0; b < static_cast<int>(bodies_.size()); ++b) store(bodies_[b], b, x);
   }
+  // Count turns. The nearest one is right as long as a joint stays well below half a turn per step.
   joint_coordinates(model(), bodies_, q_, v_);
   unwind(model(), x.wound, q_);
-  for (const Joint& joint : model().joints())
-    for (int k = 0; k < joint.nv; ++k)
-      if (winds(joint.kind, k)) x.wound[joint.v0 + k] = q_[joint.q0 + k];
+  for (int j = 0; j < static_cast<int>(model().joints().size()); ++j) {
+    const Joint& joint = model().joints()[j];
+    for (int k = 0; k < joint.nv; ++k) {
+      if (!winds(joint.kind, k)) continue;
+      const double turned_by = std::abs(q_[joint.q0 + k] - x.wound[joint.v0 + k]);
+      if (verdict.ok() && turned_by > 2.4) verdict = {Status::StepTooLarge, joint.child, j, turned_by};
+      x.wound[joint.v0 + k] = q_[joint.q0 + k];
+    }
+  }
   return verdict;
 }
 

@@ -82,7 +82,7 @@ class Postorder {
   void sort_children(std::size_t k) {
     auto& list = children_[k];
     const auto excess = [&](int c) { return peak_[static_cast<std::size_t>(c)] - update_size(c); };
-    std::stable_sort(list.begin(), list.end(), [&](int a, int b) { return excess(a) > excess(b); });
+    std::sort(list.begin(), list.end(), [&](int a, int b) { return excess(a) != excess(b) ? excess(a) > excess(b) : a < b; });
     double waiting = 0;
     for (int c : list) {
       peak_[k] = std::max(peak_[k], waiting + peak_[static_cast<std::size_t>(c)]);

@@ -168,7 +168,8 @@ class QuotientGraph {
   // Variables with the same elements stay together to the end.
   void merge_equal(const std::vector<int>& rest) {
     sorted_.assign(rest.begin(), rest.end());
-    std::stable_sort(sorted_.begin(), sorted_.end(), [&](int a, int b) { return variable(a).hash < variable(b).hash; });
+    std::sort(sorted_.begin(), sorted_.end(),
+              [&](int a, int b) { return variable(a).hash != variable(b).hash ? variable(a).hash < variable(b).hash : a < b; });
     for (std::size_t i = 0; i < sorted_.size(); ++i) {
       Variable& a = variable(sorted_[i]);
       if (!a.alive) continue;

@@ -14,6 +14,8 @@ const char* sentence(Status status) {
     case Status::NoInertia: return "a freedom has no inertia";
     case Status::Contradictory: return "the constraints ask for opposite accelerations";
     case Status::Singular: return "the constraints lost rank";
+    case Status::StepTooLarge:
+      return "a joint turned so far within one step that its turns cannot be counted (a smaller step helps)";
     case Status::StepTooSmall: return "the error control asked for a step below its minimum";
     case Status::NotFinite: return "a number became infinite or NaN (a smaller step may help)";
   }
