@@ -62,8 +62,11 @@ TEST(Motion, IsTheSameInEveryWorld) {
     if (!here) continue;
     // The largest of a few nudges: one of them may happen to lie in a quiet direction.
     double noise = 0;
-    for (int n = 0; n < 6; ++n)
-      noise = std::max(noise, apart(*here, *after_one_second(s.mechanism.spec, nudged(random, s.bodies))));
+    for (int n = 0; n < 6; ++n) {
+      const auto beside = after_one_second(s.mechanism.spec, nudged(random, s.bodies));
+      ASSERT_TRUE(beside) << describe(s.mechanism.spec);
+      noise = std::max(noise, apart(*here, *beside));
+    }
 
     const Pose X = random_pose(random, 2.0);
     ModelSpec spec = s.mechanism.spec;
@@ -72,7 +75,9 @@ TEST(Motion, IsTheSameInEveryWorld) {
     for (JointSpec& j : spec.joints)
       if (j.parent == "world") j.at_parent = X * j.at_parent;
     for (BodyState& b : start) b = {X * b.p_WC, X.q * b.v_WC, X.q * b.w_WB, normalized(X.q * b.q_WB)};
-    Bodies there = *after_one_second(spec, start);
+    const auto moved_there = after_one_second(spec, start);
+    ASSERT_TRUE(moved_there) << describe(s.mechanism.spec);
+    Bodies there = *moved_there;
     const Pose back = X.inverse();
     for (BodyState& b : there) b = {back * b.p_WC, back.q * b.v_WC, back.q * b.w_WB, normalized(back.q * b.q_WB)};
     EXPECT_LT(apart(*here, there), 10 * noise) << describe(s.mechanism.spec);

@@ -129,9 +129,14 @@ Verdict Dopri5::attempt(System& system, double t, double h, double& tried) {
   bool refused = false;
   for (tried = length_to_try(h);; refused = true, ++refused_) {
     if (tried < h && tried < shortest) return {Status::StepTooSmall, -1, -1, tried};
-    if (const Verdict s = stages(system, t, tried); !s.ok()) return s;
-    const double error = scaled_norm(error_, chart_.origin(), y_);
-    if (!std::isfinite(error)) return {Status::NotFinite};
+    // A stage that fails, or numbers that overflow, only say that the step was too long: until no shorter one is left.
+    const Verdict s = stages(system, t, tried);
+    const double error = s.ok() ? scaled_norm(error_, chart_.origin(), y_) : 0;
+    if (!s.ok() || !std::isfinite(error)) {
+      if (kShrink * tried < shortest) return s.ok() ? Verdict{Status::NotFinite} : s;
+      proposed_ = tried *= kShrink;
+      continue;
+    }
     if (error <= 1) {
       propose(tried, error, refused);
       return {};
@@ -149,9 +154,15 @@ Verdict Dopri5::step(System& system, double t, double h, State& x, double& h_don
   if (proposed_ == 0)
     if (const Verdict s = propose_first(system, t, h); !s.ok()) return s;
 
+  // So does a state that cannot be settled (projected, its turns counted).
   double tried = 0;
-  if (const Verdict s = attempt(system, t, h, tried); !s.ok()) return s;
-  if (const Verdict s = chart_.finish(system, y_, x); !s.ok()) return s;
+  for (double offered = h;;) {
+    if (const Verdict s = attempt(system, t, offered, tried); !s.ok()) return s;
+    const Verdict s = chart_.finish(system, y_, x);
+    if (s.ok()) break;
+    if (kShrink * tried < options_.h_min) return s;
+    proposed_ = offered = kShrink * tried;
+  }
   end_ = system.instant(t + tried);
   h_ = tried;
   h_done = tried;

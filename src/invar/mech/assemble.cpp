@@ -113,7 +113,7 @@ Result<Bodies> make_consistent(const Model& model, Bodies guess, double toleranc
     for (int k = 0; k < joint.nv; ++k)
       if (winds(joint.kind, k)) wound[joint.v0 + k] = q[joint.q0 + k];
   Verdict verdict = projection.positions(guess, wound, tolerance, 100);
-  if (verdict.ok()) verdict = projection.velocities(guess);
+  if (verdict.ok()) verdict = projection.velocities(guess, wound);
   if (verdict.ok()) return guess;
   if (verdict.status == Status::NoInertia)
     return fail(ErrorKind::Model, fmt::format("body '{}' can move without any inertia{}", model.body_name(verdict.body),

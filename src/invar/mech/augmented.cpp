@@ -163,7 +163,7 @@ Verdict Augmented::settle(State& x) {
   if (options_.project) {
     // The drift of one step is tiny: two corrections reach round-off; 1e-6 is far above it and far below a wrong assembly.
     verdict = projection_.positions(bodies_, x.wound, 1e-6 * (1 + model().length()), 8);
-    if (verdict.ok()) verdict = projection_.velocities(bodies_);
+    if (verdict.ok()) verdict = projection_.velocities(bodies_, x.wound);
     for (int b = 0; b < static_cast<int>(bodies_.size()); ++b) store(bodies_[b], b, x);
   }
   // Count turns. The nearest one is right as long as a joint stays well below half a turn per step.

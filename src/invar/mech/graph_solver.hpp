@@ -21,6 +21,7 @@ class GraphSolver final : public KktSolver {
   Verdict named(Verdict verdict) const;
   Verdict check_rows_left_out();
 
+  double length_;
   KktAssembly assembly_;
   FrontSolver fronts_;
   VecX x_, F_;  // 6 bodies, rows

@@ -18,6 +18,10 @@ struct KktInput {
   const VecX* coupling_q = nullptr;          ///< per coupling: its driving coordinate, turns counted; null: as measured
 };
 
+/// Part of the accelerations (plus one model length per s²) that rows depending on others may disagree by before a state
+/// counts as contradictory.
+inline constexpr double kContradiction = 3e-3;
+
 /// Solves the unreduced equations at given Bodies. Two ways: elimination over the spanning tree (few loops), fronts over the
 /// joint graph (many loops, massless bodies).
 class KktSolver {

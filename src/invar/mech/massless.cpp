@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kZeroInertia = 1e-14;  // of the body's largest
 constexpr double kIndependent = 1e-10;  // of the largest column of J Z
+constexpr double kVanished = 1e-13;     // of unit rows
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
@@ -237,7 +238,10 @@ Verdict Condensation::refresh_cluster(const KktProblem& problem, Cluster& cluste
   if (const int rank = cluster.qr.factor(kIndependent); rank < cluster.unknowns) return name_idle(cluster, rank);
   cluster.qr.apply_transpose(cluster.massive);
 
-  // The rows below R are the hyper-joint.
+  // The rows below R are the hyper-joint. A body held twice by one neighbour asks nothing of it: such rows are round-off of
+  // unit rows, and must be zero lest their ratios to themselves look strong.
+  for (int i = cluster.unknowns; i < cluster.rows; ++i)
+    if (cluster.massive.row(i).norm() < kVanished) cluster.massive.row(i).setZero();
   int row = cluster.unknowns;
   for (int h = cluster.first_block; h < cluster.first_block + cluster.hyper_blocks; ++h) {
     const KktBlock& block = structure_.block(h);

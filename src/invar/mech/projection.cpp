@@ -70,16 +70,11 @@ Verdict Projection::positions(Bodies& bodies, const VecX& wound, double toleranc
   }
 }
 
-Verdict Projection::velocities(Bodies& bodies) {
+Verdict Projection::velocities(Bodies& bodies, const VecX& wound) {
   const KktInput input{
       .dynamics = false, .bias = &baumgarte(bodies, 0.5, 0), .coupling_bias = &coupling_bias_, .coupling_q = &coupling_q_};
-  if (coupling_q_.size() > 0) {
-    joint_coordinates(model_, bodies, q_, v_);
-    for (int c = 0; c < coupling_bias_.size(); ++c) {
-      coupling_bias_[c] = -coupling_residual_rate(model_, c, q_, v_);
-      coupling_q_[c] = q_[model_.joints()[model_.couplings()[c].of].q0 + model_.couplings()[c].of_freedom];
-    }
-  }
+  if (coupling_q_.size() > 0) measure(bodies, wound);
+  for (int c = 0; c < coupling_bias_.size(); ++c) coupling_bias_[c] = -coupling_residual_rate(model_, c, q_, v_);
   if (const Verdict v = solver_.solve(bodies, input, correction_, unused_); !v.ok()) return v;
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     bodies[b].v_WC += correction_[b].a_WC;

@@ -14,7 +14,7 @@ class Projection {
   /// Newton until the residual stops falling; Ok when it is then below `tolerance` (m and rad).
   Verdict positions(Bodies& bodies, const VecX& wound, double tolerance, int max_iterations);
   /// One exact solve: afterwards J v = 0 to round-off.
-  Verdict velocities(Bodies& bodies);
+  Verdict velocities(Bodies& bodies, const VecX& wound);
 
   /// Per joint, the relative acceleration along its rows that removes residuals like a critically tuned spring:
   /// -2 alpha (rate residual) - beta² (position residual), World, at M. Baumgarte's stabilisation.

@@ -3,6 +3,7 @@
 // elimination, and meets the others in Lambda:  Lambda y = right + c - (bias acceleration of the row).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "invar/mech/joint_rows.hpp"
 #include "invar/mech/tree_store.hpp"
@@ -76,7 +77,6 @@ void TreeSolver::start_ball_rows(int c, const KktInput& input) {
   }
   if (input.bias) relative -= pack((*input.bias)[closure.index].linear);
   (-relative).store(s.right.data() + closure.row);
-  for (int k = 0; k < 3; ++k) s.direction[closure.row + k] = linear(Vec3::Unit(k));
 }
 
 void TreeSolver::start_joint_rows(int c, const Bodies& bodies, const KktInput& input) {
@@ -150,9 +150,9 @@ void TreeSolver::start_coupling_row(int c, const Bodies& bodies, const KktInput&
   start_dual_row(closure.row, coupling.of, coupling.of_freedom, -p.first, bodies, input.dynamics);
 }
 
-// Cholesky of Lambda, always on the row with the largest pivot over its own diagonal; rows beyond the rank carry nothing.
-// The factor stands below the diagonal in the order of elimination, because rows and columns are swapped along the way.
-Verdict TreeSolver::solve_closures() {
+// L D Lᵀ of Lambda, always on the row with the largest pivot over its own diagonal; rows beyond the rank carry nothing.
+// L stands below the diagonal and 1/D on it, in the order of elimination: rows and columns are swapped along the way.
+Verdict TreeSolver::solve_closures(bool dynamics) {
   Store& s = *store_;
   const int n = rows_;
   double* L = s.lambda.data();
@@ -162,7 +162,7 @@ Verdict TreeSolver::solve_closures() {
   double scale = model_.gravity().norm();
   for (int i = 0; i < n; ++i) {
     s.order[i] = i, y[i] = s.right[i];
-    s.scale[i] = row(i)[i] > least ? 1 / row(i)[i] : 0;
+    s.diagonal[i] = row(i)[i] > least ? row(i)[i] : std::numeric_limits<double>::infinity();
     scale = std::max(scale, std::abs(y[i]));
   }
   weakest_kept_ = 1, strongest_left_ = 0, weakest_row_ = -1, rank_ = n;
@@ -170,10 +170,10 @@ Verdict TreeSolver::solve_closures() {
   for (int k = 0; k < n; ++k) {
     // The next pivot; where all rows are known to be independent their own order will do.
     int best = k;
-    double ratio = row(k)[k] * s.scale[k];
+    double ratio = row(k)[k] / s.diagonal[k];
     if (wanted_rank_ != n)
       for (int i = k + 1; i < n; ++i)
-        if (const double r = row(i)[i] * s.scale[i]; r > ratio) ratio = r, best = i;
+        if (const double r = row(i)[i] / s.diagonal[i]; r > ratio) ratio = r, best = i;
     if (wanted_rank_ >= 0 ? k >= wanted_rank_ : ratio < 1e-11) {
       strongest_left_ = ratio;
       rank_ = k;
@@ -184,29 +184,32 @@ Verdict TreeSolver::solve_closures() {
     if (!(pivot > 0)) return {Status::Singular, -1, joint_of_row(s.order[k]), pivot};
     if (ratio < weakest_kept_) weakest_kept_ = ratio, weakest_row_ = s.order[k];
 
-    // Column k of the factor, in a row of its own for the update of what remains.
-    const double inverse = 1 / std::sqrt(pivot);
+    // Column k of L; what remains loses its share, with the column kept in a row of its own.
+    const double inverse = 1 / pivot;
     double* column = s.pivot_column.data();
     row(k)[k] = inverse;
-    y[k] *= inverse;
-    for (int i = k + 1; i < n; ++i) column[i] = row(i)[k] *= inverse;
+    for (int i = k + 1; i < n; ++i) column[i] = row(i)[k];
     for (int i = k + 1; i < n; ++i) {
-      const double l = column[i];
       double* target = row(i);
+      const double l = target[k] = column[i] * inverse;
       y[i] -= l * y[k];
       for (int j = k + 1; j <= i; ++j) target[j] -= l * column[j];
     }
   }
 
-  // A row left out must agree with the others: what is left of its right side is an acceleration nobody can give.
-  for (int k = rank_; k < n; ++k)
-    if (std::abs(y[k]) > 1e-6 * scale) return {Status::Contradictory, -1, joint_of_row(s.order[k]), y[k]};
+  // A row left out must agree with the others: what is left of its right side is an acceleration nobody can give. Stages of a
+  // step lie off the constraints by their own small error, and so does this rest; a velocity that belongs to no branch leaves
+  // one of the size of the accelerations themselves. In a projection the residual is the judge, not this.
+  if (dynamics)
+    for (int k = rank_; k < n; ++k)
+      if (std::abs(y[k]) > kContradiction * (scale + model_.length()))
+        return {Status::Contradictory, -1, joint_of_row(s.order[k]), y[k]};
 
   // Back substitution over the rows that were kept, then out of the order of elimination.
   for (int k = rank_; k < n; ++k) y[k] = 0;
   for (int k = rank_ - 1; k >= 0; --k) {
-    for (int i = k + 1; i < rank_; ++i) y[k] -= row(i)[k] * y[i];
     y[k] *= row(k)[k];
+    for (int i = k + 1; i < rank_; ++i) y[k] -= row(i)[k] * y[i];
   }
   for (int k = 0; k < n; ++k) s.right[s.order[k]] = y[k];
   std::copy(s.right.begin(), s.right.end(), s.multiplier.begin());
@@ -221,7 +224,7 @@ void TreeSolver::swap_rows(int a, int b) {
   for (int j = a + 1; j < b; ++j) std::swap(at(j, a), at(b, j));
   for (int j = b + 1; j < rows_; ++j) std::swap(at(j, a), at(j, b));
   std::swap(at(a, a), at(b, b));
-  std::swap(s.scale[a], s.scale[b]);
+  std::swap(s.diagonal[a], s.diagonal[b]);
   std::swap(s.multiplier[a], s.multiplier[b]);
   std::swap(s.order[a], s.order[b]);
 }

@@ -139,6 +139,7 @@ void TreeSolver::compile_links() {
     mass[i] += link.mass;
     moment[i] += link.mid + Vec3(link.g.x, link.g.y, link.g.z).squaredNorm();
     link.floor = 1e-15 * moment[i];
+    link.mass_floor = 1e-15 * mass[i];
     mass[link.inner] += mass[i];
     moment[link.inner] += moment[i] + mass[i] * arm * arm;
   }
@@ -192,14 +193,14 @@ void TreeSolver::compile_columns() {
       s.columns.push_back(column);
     }
   }
-  mark_starts();
   s.lambda.assign(static_cast<std::size_t>(rows_) * rows_, 0);
   s.right.assign(rows_, 0);
   s.multiplier.assign(rows_, 0);
-  s.scale.assign(rows_, 0);
+  s.diagonal.assign(rows_, 0);
   s.pivot_column.assign(rows_, 0);
   s.order.assign(rows_, 0);
   s.direction.assign(rows_, Vec6::Zero());
+  mark_starts();
 }
 
 // Where rows begin, and which column reaches the one below it first: nothing else has to be cleared in a solve.
@@ -224,6 +225,7 @@ void TreeSolver::mark_starts() {
       }
     const Joint& joint = model_.joints()[joints[0]];
     if (closure.sort != Closure::Sort::Joint || joint.kind != JointKind::Spherical) continue;
+    for (int k = 0; k < 3; ++k) s.direction[closure.row + k] = linear(Vec3::Unit(k));
     for (const int end : {0, 1}) {
       const int body = end == 0 ? joint.parent : joint.child;
       if (body == kWorld) continue;

@@ -33,7 +33,7 @@ Verdict TreeSolver::solve(const Bodies& bodies, const KktInput& input, Accelerat
   if (rows_ > 0) start_columns(bodies, input);
   if (const Verdict verdict = eliminate(input); !verdict.ok()) return verdict;
   if (rows_ > 0) {
-    if (const Verdict verdict = solve_closures(); !verdict.ok()) return verdict;
+    if (const Verdict verdict = solve_closures(input.dynamics); !verdict.ok()) return verdict;
     apply_multipliers();
   }
   expand(input, accelerations, reactions);
@@ -280,7 +280,7 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
         for (int f = 0; f < k.freedoms; ++f) {
           Freedom& q = s.freedoms[k.freedom + f];
           const double delta = eliminate_freedom(q, x, efforts ? efforts[k.effort + f] : 0.0);
-          if (!(delta > (q.is_angular ? k.floor : 0.0))) return no_inertia(delta);
+          if (!(delta > (q.is_angular ? k.floor : k.mass_floor))) return no_inertia(delta);
           for (int c = 0; c < k.columns; ++c) {
             Column& p = columns[c];
             const double w = p.w[f] = dot(q.sw, p.n) + dot(q.sv, p.f) - (k.driven ? p.t[f] : 0.0);

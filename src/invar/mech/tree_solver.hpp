@@ -55,7 +55,7 @@ class TreeSolver final : public KktSolver {
   void start_row(int row, const Joint& joint, const JointAt& at, const Vec6& direction, double factor);
   void start_dual_row(int row, int joint, int freedom, double factor, const Bodies& bodies, bool dynamics);
   Verdict eliminate(const KktInput& input);
-  Verdict solve_closures();
+  Verdict solve_closures(bool dynamics);
   void swap_rows(int a, int b);
   int joint_of_row(int row) const;
   void apply_multipliers();

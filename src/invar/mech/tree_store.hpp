@@ -40,7 +40,7 @@ struct TreeSolver::Store {
 
   std::vector<double> lambda;             // rows x rows, row-major; lower part as assembled, then the factor
   std::vector<double> right, multiplier;  // rows
-  std::vector<double> scale;              // rows: 1 / diagonal of Lambda before the factorization
+  std::vector<double> diagonal;           // rows: of Lambda before the factorization
   std::vector<double> pivot_column;       // rows
   std::vector<int> order;                 // rows in order of elimination
   std::vector<Vec6> direction;            // rows: (moment; force) on the child at the joint point, World (closure joints)

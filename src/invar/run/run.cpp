@@ -187,14 +187,17 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
 // A loop that passes a singular configuration gains or loses freedoms there: said, not hidden.
 void Loop::watch_rank() {
   const Mobility& now = formulation_->mobility();
-  const std::string at = now.joint < 0 ? "" : fmt::format(" at joint '{}'", model_.joints()[now.joint].name);
-  if (now.changes != mobility_.changes && tally_.steps > 1 && out_.notes.size() < 100)
-    out_.notes.push_back(fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", seen_.t, mobility_.rank, now.rank,
-                                     mobility_.freedoms, now.freedoms, at));
-  else if (now.near_singular && !mobility_.near_singular && out_.notes.size() < 100)
-    out_.notes.push_back(
-        fmt::format("t = {:g} s: close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold", seen_.t,
-                    at, now.sigma, now.rank, now.freedoms));
+  const bool changed = now.changes != mobility_.changes && tally_.steps > 1;
+  const bool close = now.near_singular && !mobility_.near_singular;
+  if ((changed || close) && out_.notes.size() < 100) {
+    const std::string at = now.joint < 0 ? "" : fmt::format(" at joint '{}'", model_.joints()[now.joint].name);
+    out_.notes.push_back(changed
+                             ? fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", seen_.t, mobility_.rank, now.rank,
+                                           mobility_.freedoms, now.freedoms, at)
+                             : fmt::format("t = {:g} s: close to a singular configuration{} (sigma {:.1e}): rank {} and mobility "
+                                           "{} still hold",
+                                           seen_.t, at, now.sigma, now.rank, now.freedoms));
+  }
   mobility_ = now;
 }
 

@@ -23,7 +23,8 @@ struct Link {
   Triple<Number> axis;  // Revolute: axis in body axes, positive with the joint's coordinate
   V anchor;             // on the ground: the joint point in World
   Number mid, mass, armature;
-  Number floor;  // pivots below this are round-off of the subtree's inertia
+  Number floor;       // pivots of turning freedoms below this are round-off of the subtree's inertia,
+  Number mass_floor;  // those of sliding freedoms of its mass
   Hang hang;
   bool reversed;  // the joint's child is the inner body
   int inner;      // slot of the inner body; 0 is the ground

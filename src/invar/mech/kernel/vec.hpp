@@ -172,7 +172,7 @@ INVAR_KERNEL V operator*(const Mat<V>& A, const V& x) {
 
 /// Three numbers in memory, used one at a time: on Intel a broadcast from memory is free where a shuffle of lanes is not.
 template <class T>
-struct Triple {
+struct [[gnu::may_alias]] Triple {
   T x{}, y{}, z{};
 };
 
