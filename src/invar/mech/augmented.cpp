@@ -51,7 +51,8 @@ void Augmented::set(const Bodies& bodies, State& x) {
   x.v.resize(kV * n);
   x.aux = VecX::Zero(kAuxiliaries);
   for (int b = 0; b < n; ++b) store(bodies[b], b, x);
-  solver_.solve(bodies, KktInput{.dynamics = false}, accelerations_, reactions_);  // a failure shows again in the first step
+  solver_.solve(bodies, KktInput{.dynamics = false, .settled = true}, accelerations_,
+                reactions_);  // a failure shows again in the first step
   // Angles start within half a turn.
   joint_coordinates(model(), bodies, q_, v_);
   x.wound = VecX::Zero(model().nv());

@@ -11,6 +11,8 @@ namespace invar {
 /// it only the given loads and biases count (projection, refinement, control).
 struct KktInput {
   bool dynamics = true;
+  bool settled =
+      false;  ///< the bodies lie on the constraints: only then a redundancy that rests on dimensions can be told from none
   const Port* port = nullptr;                ///< about the centres of mass; null: none
   const VecX* efforts = nullptr;             ///< per joint freedom; null: none
   const std::vector<Twist>* bias = nullptr;  ///< per joint: added to the acceleration of M in F along its rows, at M, World

@@ -71,8 +71,11 @@ Verdict Projection::positions(Bodies& bodies, const VecX& wound, double toleranc
 }
 
 Verdict Projection::velocities(Bodies& bodies, const VecX& wound) {
-  const KktInput input{
-      .dynamics = false, .bias = &baumgarte(bodies, 0.5, 0), .coupling_bias = &coupling_bias_, .coupling_q = &coupling_q_};
+  const KktInput input{.dynamics = false,
+                       .settled = true,
+                       .bias = &baumgarte(bodies, 0.5, 0),
+                       .coupling_bias = &coupling_bias_,
+                       .coupling_q = &coupling_q_};
   if (coupling_q_.size() > 0) measure(bodies, wound);
   for (int c = 0; c < coupling_bias_.size(); ++c) coupling_bias_[c] = -coupling_residual_rate(model_, c, q_, v_);
   if (const Verdict v = solver_.solve(bodies, input, correction_, unused_); !v.ok()) return v;

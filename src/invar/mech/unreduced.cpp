@@ -93,7 +93,7 @@ Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerati
   // A pivot in doubt: count again; near a singularity let the fronts compute.
   const bool weak = tree_->weakest_kept() < kWeak || verdict.status == Status::Singular;
   mobility_.near_singular = weak;
-  if (weak || tree_->strongest_left() > kNoise) {
+  if (weak || (input.settled && tree_->strongest_left() > kNoise)) {
     const int before = mobility_.rank;
     if (const Verdict v = decide(bodies, input); !v.ok()) return v;
     set_rank();

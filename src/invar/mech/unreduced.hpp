@@ -11,8 +11,9 @@ namespace invar {
 
 /// The solver of the unreduced equations for any mechanism: the tree elimination as long as loops are few and pivots are
 /// sound, the fronts otherwise (many loops, massless links that a tree leaves hanging, configurations near a singularity).
-/// The number of independent rows is decided at the first state and again whenever a pivot gives reason to; an ordinary
-/// call only compares. Law: the same accelerations whichever way is taken.
+/// The number of independent rows is decided at the first state and again where a settled state gives reason to (stages of a
+/// step lie off the constraints, where rows that depend on each other only on them seem not to); an ordinary call compares. Law:
+/// the same accelerations whichever way is taken.
 class Unreduced final : public KktSolver {
  public:
   explicit Unreduced(const Model& model);
