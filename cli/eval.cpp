@@ -16,8 +16,9 @@ struct Arguments {
 
 std::string shown(const std::string& path) { return path == "-" ? "stdin" : path; }
 
-// Bodies of the state: as they are when given by bodies (the residual says how far they are off), assembled when by joints.
-Result<Bodies> state_of(const Model& model, const Arguments& args) {
+// The state: as it is when given by bodies (the residual says how far they are off), assembled when by joints.
+Result<State> state_of(Formulation& formulation, const Arguments& args) {
+  const Model& model = formulation.model();
   Start start(model);
   if (!args.state.empty()) {
     auto text = read_text(args.state);
@@ -26,10 +27,14 @@ Result<Bodies> state_of(const Model& model, const Arguments& args) {
     if (!read) return tl::unexpected(read.error());
     start = std::move(*read);
   }
-  if (start.by_bodies) return start.bodies;
-  auto bodies = bodies_at(model, start);
-  if (bodies) return bodies;
-  return fail(bodies.error().kind, bodies.error().what, args.state.empty() ? args.model : shown(args.state));
+  if (start.by_bodies) {
+    State x;
+    formulation.set(start.bodies, x);
+    return x;
+  }
+  auto x = state_at(formulation, start);
+  if (x) return x;
+  return fail(x.error().kind, x.error().what, args.state.empty() ? args.model : shown(args.state));
 }
 
 Result<Load> load_of(const Model& model, const Arguments& args) {
@@ -50,18 +55,16 @@ Result<Load> load_of(const Model& model, const Arguments& args) {
 Result<std::string> evaluate(const Model& model, const Arguments& args) {
   const int from_stdin = (args.state == "-") + (args.port == "-") + (args.efforts == "-");
   if (from_stdin > 1) return fail(ErrorKind::Option, "only one of --state, --port and --efforts can be read from stdin");
-  auto bodies = state_of(model, args);
-  if (!bodies) return tl::unexpected(bodies.error());
-  auto load = load_of(model, args);
-  if (!load) return tl::unexpected(load.error());
-
   AugmentedOptions options;
   options.project = false;
   Augmented formulation(model, options);
-  State x;
-  formulation.set(*bodies, x);
+  auto x = state_of(formulation, args);
+  if (!x) return tl::unexpected(x.error());
+  auto load = load_of(model, args);
+  if (!load) return tl::unexpected(load.error());
+
   Evaluation out;
-  if (const Verdict verdict = formulation.evaluate(x, *load, out); !verdict.ok())
+  if (const Verdict verdict = formulation.evaluate(*x, *load, out); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), args.model);
   return evaluation_json(model, out, args.pretty);
 }

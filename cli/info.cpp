@@ -28,13 +28,11 @@ struct Analysis {
 };
 
 Result<Analysis> analyse(const Model& model, const std::string& path) {
-  auto bodies = bodies_at(model, Start(model));
-  if (!bodies) return fail(bodies.error().kind, bodies.error().what, path);
   Augmented formulation(model);
-  State x;
-  formulation.set(*bodies, x);
+  const auto x = state_at(formulation, Start(model));
+  if (!x) return fail(x.error().kind, x.error().what, path);
   Evaluation e;
-  if (const Verdict verdict = formulation.evaluate(x, Load(model), e); !verdict.ok())
+  if (const Verdict verdict = formulation.evaluate(*x, Load(model), e); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), path);
   return Analysis{formulation.mobility(), e.verdicts};
 }

@@ -7,6 +7,8 @@
 #include "alloc/count_heap.hpp"
 #include "invar/control/disturbance.hpp"
 #include "invar/integrate/make.hpp"
+#include "invar/io/model_file.hpp"
+#include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
 #include "support/free_bodies.hpp"
 #include "support/states.hpp"
@@ -52,6 +54,15 @@ Start drawn(std::uint64_t seed, MechanismOptions options) {
   return {std::move(sample.model), std::move(sample.bodies)};
 }
 
+/// The parallelogram, cranks at the angle theta above the ground line: rows depend on each other, and nearly one more when flat.
+Start parallelogram(double theta) {
+  Start start{std::move(*Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml"))), {}};
+  JointState joints = JointState::initial(start.model);
+  joints.q << -theta, theta, theta, -theta;
+  start.bodies = place(start.model, joints);
+  return start;
+}
+
 std::unique_ptr<Formulation> free_bodies(const Model& model) { return std::make_unique<FreeBodies>(model); }
 std::unique_ptr<Formulation> projected(const Model& model) { return std::make_unique<Augmented>(model); }
 std::unique_ptr<Formulation> baumgarte(const Model& model) {
@@ -73,6 +84,8 @@ std::vector<Plant> plants() {
       {"many_loops", draw(6, {.bodies = 20, .loops = 8, .kinds = {}}), projected},
       {"redundant_joints", draw(7, {.bodies = 8, .loops = 1, .redundant = 2, .kinds = {}}), projected},
       {"planar_loops", draw(8, {.bodies = 8, .loops = 2, .planar = true, .kinds = {}}), projected},
+      {"parallelogram", [] { return parallelogram(0.5); }, projected},
+      {"parallelogram_leaving_the_flat_position", [] { return parallelogram(-5e-4); }, projected},
   };
 }
 

@@ -17,11 +17,13 @@ class FreeBodies final : public Formulation {
   Status settles = Status::Ok;   ///< what settle returns
   long evaluations = 0;          ///< calls of rate
 
-  void set(const Bodies& bodies, State& x) override {
+  using Formulation::set;
+  void set(const Bodies& bodies, State& x, const VecX& /*turns*/) override {
     const Eigen::Index n = static_cast<Eigen::Index>(bodies.size());
     x.q.resize(7 * n);
     x.v.resize(6 * n);
     x.wound = VecX::Zero(model().nv());
+    x.wound_rate = x.wound;
     x.aux = VecX::Zero(kAuxiliaries);
     for (Eigen::Index b = 0; b < n; ++b) {
       const BodyState& s = bodies[static_cast<std::size_t>(b)];

@@ -13,8 +13,8 @@ class Chart {
   /// Sizes everything for states like x.
   void reset(const State& x);
 
-  /// Puts the origin of the chart at x.
-  void start(const State& x);
+  /// Puts the origin of the chart at x, time t.
+  void start(double t, const State& x);
   const State& start() const { return start_; }
   /// y(0).
   const VecX& origin() const { return origin_; }
@@ -27,11 +27,12 @@ class Chart {
   bool last_at(const State& x) const { return x.q == stage_.q && x.v == stage_.v && x.aux == stage_.aux; }
   const VecX& last_velocity() const { return rate_.v; }
 
-  /// The state that y stands for. Turn counts are those of the start: retract does not touch them, settle will.
-  void state(const System& system, const VecX& y, State& x) const;
+  /// The state that y stands for, `elapsed` after the start. Joint angles are expected where their rates at the start would bring
+  /// them.
+  void state(const System& system, double elapsed, const VecX& y, State& x) const;
 
   /// Ends a step: x becomes the state of y, settled. x is the start again when y is not finite or settle fails.
-  Verdict finish(System& system, const VecX& y, State& x) const;
+  Verdict finish(System& system, double elapsed, const VecX& y, State& x) const;
 
   /// The parts of a vector like y.
   Eigen::Index tangents() const { return start_.v.size(); }
@@ -40,6 +41,9 @@ class Chart {
   auto aux(const VecX& y) const { return y.tail(start_.aux.size()); }
 
  private:
+  void expect_turns(double elapsed, State& x) const;
+
+  double t0_ = 0;  // s; time at the origin
   State start_;
   State stage_;  // where slope evaluates
   Rate rate_;

@@ -65,7 +65,7 @@ Verdict Dopri5::first_slope(System& system, double t, const State& x) {
   const Instant now = system.instant(t);
   const bool again = now.t == end_.t && now.inside == end_.inside && chart_.last_at(x);
   end_ = Instant(std::numeric_limits<double>::quiet_NaN());
-  chart_.start(x);
+  chart_.start(t, x);
   if (!again) return chart_.slope_at_start(system, t, k_[0]);
 
   // The chart has moved: at its new origin the derivative of u is the velocity itself.
@@ -158,7 +158,7 @@ Verdict Dopri5::step(System& system, double t, double h, State& x, double& h_don
   double tried = 0;
   for (double offered = h;;) {
     if (const Verdict s = attempt(system, t, offered, tried); !s.ok()) return s;
-    const Verdict s = chart_.finish(system, y_, x);
+    const Verdict s = chart_.finish(system, tried, y_, x);
     if (s.ok()) break;
     if (kShrink * tried < options_.h_min) return s;
     proposed_ = offered = kShrink * tried;
@@ -177,7 +177,7 @@ void Dopri5::interpolate(const System& system, double theta, State& out) const {
   for (std::size_t i = 2; i < 7; ++i) between_ += kD[i] * k_[i];
   between_ = (1 - s) * h_ * between_ + 2 * (y_ - y0) - h_ * (k_[0] + k_[6]);
   between_ = y0 + s * (y_ - y0 + (1 - s) * (h_ * k_[0] - (y_ - y0) + s * between_));
-  chart_.state(system, between_, out);
+  chart_.state(system, s * h_, between_, out);
 }
 
 }  // namespace invar

@@ -21,7 +21,7 @@ void Rk4::reset(const State& x) {
 Verdict Rk4::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
   h_ = 0;
-  chart_.start(x);
+  chart_.start(t, x);
   const VecX& y0 = chart_.origin();
 
   // Four stages.
@@ -35,7 +35,7 @@ Verdict Rk4::step(System& system, double t, double h, State& x, double& h_done) 
 
   // Their mean.
   y_ = y0 + (h / 6) * (k_[0] + 2 * k_[1] + 2 * k_[2] + k_[3]);
-  if (const Verdict s = chart_.finish(system, y_, x); !s.ok()) return s;
+  if (const Verdict s = chart_.finish(system, h, y_, x); !s.ok()) return s;
   h_ = h;
   h_done = h;
   return {};
@@ -49,7 +49,7 @@ void Rk4::interpolate(const System& system, double theta, State& out) const {
   const double b2 = t2 - 2 * t3 / 3;
   const double b4 = -0.5 * t2 + 2 * t3 / 3;
   between_ = chart_.origin() + h_ * (b1 * k_[0] + b2 * (k_[1] + k_[2]) + b4 * k_[3]);
-  chart_.state(system, between_, out);
+  chart_.state(system, theta * h_, between_, out);
 }
 
 }  // namespace invar

@@ -16,7 +16,8 @@ void SemiImplicitEuler::reset(const State& x) {
 
 Verdict SemiImplicitEuler::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
-  chart_.start(x);
+  h_ = 0;
+  chart_.start(t, x);
   y_ = chart_.origin();
   if (const Verdict s = chart_.slope_at_start(system, t, k_); !s.ok()) return s;
 
@@ -24,14 +25,15 @@ Verdict SemiImplicitEuler::step(System& system, double t, double h, State& x, do
   const Eigen::Index n = chart_.tangents();
   y_ += h * k_;
   y_.head(n) = h * y_.segment(n, n);
-  if (const Verdict s = chart_.finish(system, y_, x); !s.ok()) return s;
+  if (const Verdict s = chart_.finish(system, h, y_, x); !s.ok()) return s;
+  h_ = h;
   h_done = h;
   return {};
 }
 
 void SemiImplicitEuler::interpolate(const System& system, double theta, State& out) const {
   between_ = (1 - theta) * chart_.origin() + theta * y_;
-  chart_.state(system, between_, out);
+  chart_.state(system, theta * h_, between_, out);
 }
 
 }  // namespace invar

@@ -20,6 +20,7 @@ class SemiImplicitEuler final : public Integrator {
   Chart chart_;
   VecX k_;                // slope at the start
   VecX y_;                // end of the step
+  double h_ = 0;          // s; length of the last step
   mutable VecX between_;  // workspace of interpolate
 };
 

@@ -3,12 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "invar/mech/projection.hpp"
 #include "invar/mech/unreduced.hpp"
 
 namespace invar {
 
 JointState JointState::initial(const Model& model) { return {model.initial_q(), VecX::Zero(model.nv()), model.initial_named()}; }
+
+VecX JointState::turns(const Model& model) const {
+  VecX told = VecX::Constant(model.nv(), std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t j = 0; j < model.joints().size(); ++j)
+    for (int k = 0; k < model.joints()[j].nv; ++k)
+      if (known[j] && winds(model.joints()[j].kind, k)) told[model.joints()[j].v0 + k] = q[model.joints()[j].q0 + k];
+  return told;
+}
 
 namespace {
 
@@ -64,9 +74,25 @@ Moving inward(const Model& model, int j, const JointState& joints, const Moving&
   return carried(at_M, X_FM.inverse() * joint.X_PF.inverse());
 }
 
+// Joints that nobody named follow the coupling that drives them; couplings in a row pass on.
+JointState with_driven(const Model& model, JointState joints) {
+  for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
+    for (const Coupling& c : model.couplings()) {
+      const Joint& driven = model.joints()[c.joint];
+      const Joint& of = model.joints()[c.of];
+      if (joints.known[c.joint] || !joints.known[c.of] || driven.nv > 1) continue;
+      const Driven p = driven_by(c, joints.q[of.q0 + c.of_freedom]);
+      joints.q[driven.q0] = p.value;
+      joints.v[driven.v0] = p.slope * joints.v[of.v0 + c.of_freedom];
+      joints.known[c.joint] = true;
+    }
+  return joints;
+}
+
 }  // namespace
 
-Bodies place(const Model& model, const JointState& joints) {
+Bodies place(const Model& model, const JointState& given) {
+  const JointState joints = with_driven(model, given);
   const int n = static_cast<int>(model.bodies().size());
   std::vector<Moving> moving(n);
   std::vector<bool> placed(n, false);
@@ -104,14 +130,10 @@ Bodies place(const Model& model, const JointState& joints) {
   return bodies;
 }
 
-Result<Bodies> make_consistent(const Model& model, Bodies guess, double tolerance) {
+Result<Bodies> make_consistent(const Model& model, Bodies guess, double tolerance, const VecX& turns) {
   Unreduced solver(model);
   Projection projection(model, solver);
-  VecX q(model.nq()), v(model.nv()), wound = VecX::Zero(model.nv());
-  joint_coordinates(model, guess, q, v);
-  for (const Joint& joint : model.joints())
-    for (int k = 0; k < joint.nv; ++k)
-      if (winds(joint.kind, k)) wound[joint.v0 + k] = q[joint.q0 + k];
+  const VecX wound = wound_at(model, guess, turns);
   Verdict verdict = projection.positions(guess, wound, tolerance, 100);
   if (verdict.ok()) verdict = projection.velocities(guess, wound);
   if (verdict.ok()) return guess;
@@ -123,12 +145,8 @@ Result<Bodies> make_consistent(const Model& model, Bodies guess, double toleranc
                                             error.joint < 0 ? "" : " at joint '" + model.joints()[error.joint].name + "'"));
 }
 
-Result<void> expect_consistent(const Model& model, const Bodies& bodies, double tolerance) {
-  VecX q(model.nq()), v(model.nv()), wound = VecX::Zero(model.nv());
-  joint_coordinates(model, bodies, q, v);
-  for (const Joint& joint : model.joints())
-    for (int k = 0; k < joint.nv; ++k)
-      if (winds(joint.kind, k)) wound[joint.v0 + k] = q[joint.q0 + k];
+Result<void> expect_consistent(const Model& model, const Bodies& bodies, double tolerance, const VecX& turns) {
+  const VecX wound = wound_at(model, bodies, turns);
   const ConstraintError error = constraint_error(model, bodies, wound);
   if (error.position <= tolerance && error.velocity <= tolerance) return {};
   return fail(ErrorKind::State,

@@ -11,18 +11,21 @@ struct JointState {
 
   /// The model's [initial] configuration at rest.
   static JointState initial(const Model& model);
+
+  /// Which turn of its angle every winding freedom is on, as wound_at asks: NaN for joints that were not named.
+  VecX turns(const Model& model) const;
 };
 
 /// Bodies from joint coordinates: known joints place the bodies, walking outward from the ground; joints that were not named
-/// are used (at zero) only where nothing else reaches a body. Bodies that nothing reaches start at the World origin.
-/// Joints that close loops are not looked at: see make_consistent.
+/// (driven ones where their coupling says, others at zero) are used only where nothing else reaches a body. Bodies that nothing
+/// reaches start at the World origin. Joints that close loops are not looked at: see make_consistent.
 Bodies place(const Model& model, const JointState& joints);
 
 /// Moves bodies onto position and velocity constraints by the shortest way in the inertia metric. Fails when the constraints
-/// cannot be met within `tolerance` (m, rad), with what remains and the joints that keep it.
-Result<Bodies> make_consistent(const Model& model, Bodies guess, double tolerance = 1e-9);
+/// cannot be met within `tolerance` (m, rad), with what remains and the joints that keep it. `turns`: see wound_at.
+Result<Bodies> make_consistent(const Model& model, Bodies guess, double tolerance = 1e-9, const VecX& turns = {});
 
 /// Ok when positions and velocities meet the constraints within `tolerance`; otherwise the largest residual and its joint.
-Result<void> expect_consistent(const Model& model, const Bodies& bodies, double tolerance);
+Result<void> expect_consistent(const Model& model, const Bodies& bodies, double tolerance, const VecX& turns = {});
 
 }  // namespace invar

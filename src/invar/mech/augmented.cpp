@@ -11,6 +11,9 @@ namespace invar {
 namespace {
 
 constexpr int kQ = 7, kV = 6;  // numbers per body in State::q and State::v
+// An angle this far (rad) from where its rate led may as well lie on another turn: half a turn, less a margin for what the
+// stages of the step saw.
+constexpr double kLost = 2.4;
 
 // One body into the state.
 void store(const BodyState& s, int b, State& x) {
@@ -45,7 +48,7 @@ Augmented::Augmented(const Model& model, const AugmentedOptions& options)
       efforts_(model.nv()),
       coupling_q_(VecX::Zero(static_cast<int>(model.couplings().size()))) {}
 
-void Augmented::set(const Bodies& bodies, State& x) {
+void Augmented::set(const Bodies& bodies, State& x, const VecX& turns) {
   const int n = static_cast<int>(bodies.size());
   x.q.resize(kQ * n);
   x.v.resize(kV * n);
@@ -53,12 +56,12 @@ void Augmented::set(const Bodies& bodies, State& x) {
   for (int b = 0; b < n; ++b) store(bodies[b], b, x);
   solver_.solve(bodies, KktInput{.dynamics = false, .settled = true}, accelerations_,
                 reactions_);  // a failure shows again in the first step
-  // Angles start within half a turn.
+  x.wound = wound_at(model(), bodies, turns);
   joint_coordinates(model(), bodies, q_, v_);
-  x.wound = VecX::Zero(model().nv());
+  x.wound_rate = VecX::Zero(model().nv());
   for (const Joint& joint : model().joints())
     for (int k = 0; k < joint.nv; ++k)
-      if (winds(joint.kind, k)) x.wound[joint.v0 + k] = q_[joint.q0 + k];
+      if (winds(joint.kind, k)) x.wound_rate[joint.v0 + k] = v_[joint.v0 + k];
 }
 
 void Augmented::bodies(const State& x, Bodies& out) const {
@@ -80,10 +83,7 @@ Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX
     for (const int j : measured_) coordinates_of_joint(model(), j, bodies, q_, v_);
     if (wound) unwind(model(), *wound, q_);
     add_passive_efforts(model(), q_, v_, efforts_, dissipation_);
-    for (int c = 0; c < coupling_q_.size(); ++c) {
-      const Coupling& coupling = model().couplings()[c];
-      coupling_q_[c] = q_[model().joints()[coupling.of].q0 + coupling.of_freedom];
-    }
+    driving_coordinates(model(), q_, coupling_q_);
     input_.coupling_q = &coupling_q_;
   }
   if (options_.baumgarte_alpha != 0 || options_.baumgarte_beta != 0) {
@@ -129,8 +129,8 @@ Verdict Augmented::evaluate(const State& x, const Load& load, Evaluation& out) {
   // Where rows depend on each other, the reactions of least norm: the same in every World, order and unit.
   out.verdicts.assign(reactions_.size(), JointVerdict{});
   if (verdict.ok() && solver_.mobility().rank < solver_.mobility().rows) {
-    const Redundancy redundancy = solver_.least_norm(out.bodies, input_, out.accelerations, out.reactions, out.couplings);
-    out.verdicts = joint_verdicts(model(), out.bodies, solver_, redundancy);
+    const Redundancy redundancy = solver_.graph().least_norm(out.bodies, input_, out.accelerations, out.reactions, out.couplings);
+    out.verdicts = joint_verdicts(model(), out.bodies, solver_.graph().assembly(), redundancy);
   }
   joint_coordinates(model(), out.bodies, out.q, out.v);
   unwind(model(), x.wound, out.q);
@@ -167,16 +167,17 @@ Verdict Augmented::settle(State& x) {
     if (verdict.ok()) verdict = projection_.velocities(bodies_, x.wound);
     for (int b = 0; b < static_cast<int>(bodies_.size()); ++b) store(bodies_[b], b, x);
   }
-  // Count turns. The nearest one is right as long as a joint stays well below half a turn per step.
+  // Count turns. The nearest one to where the rates led is right unless the rates changed beyond recognition within the step.
   joint_coordinates(model(), bodies_, q_, v_);
   unwind(model(), x.wound, q_);
   for (int j = 0; j < static_cast<int>(model().joints().size()); ++j) {
     const Joint& joint = model().joints()[j];
     for (int k = 0; k < joint.nv; ++k) {
       if (!winds(joint.kind, k)) continue;
-      const double turned_by = std::abs(q_[joint.q0 + k] - x.wound[joint.v0 + k]);
-      if (verdict.ok() && turned_by > 2.4) verdict = {Status::StepTooLarge, joint.child, j, turned_by};
+      const double surprise = std::abs(q_[joint.q0 + k] - x.wound[joint.v0 + k]);
+      if (verdict.ok() && !(surprise < kLost)) verdict = {Status::StepTooLarge, joint.child, j, surprise};
       x.wound[joint.v0 + k] = q_[joint.q0 + k];
+      x.wound_rate[joint.v0 + k] = v_[joint.v0 + k];
     }
   }
   return verdict;

@@ -21,7 +21,8 @@ class Augmented final : public Formulation {
  public:
   explicit Augmented(const Model& model, const AugmentedOptions& options = {});
 
-  void set(const Bodies& bodies, State& x) override;
+  using Formulation::set;
+  void set(const Bodies& bodies, State& x, const VecX& turns) override;
   void bodies(const State& x, Bodies& out) const override;
   Verdict rate(const State& x, const Load& load, Rate& rate) override;
   Verdict evaluate(const State& x, const Load& load, Evaluation& out) override;

@@ -52,8 +52,10 @@ class Formulation {
   const Model& model() const { return model_; }
 
   /// A state from Bodies (taken as they are: see make_consistent), and back. `set` begins a motion: it sizes and fills the
-  /// whole state and prepares the solver there, so that the steps that follow need no heap.
-  virtual void set(const Bodies& bodies, State& x) = 0;
+  /// whole state and prepares the solver there, so that the steps that follow need no heap. `turns` says on which turn the
+  /// joint angles are (see wound_at); without it they start within half a turn.
+  virtual void set(const Bodies& bodies, State& x, const VecX& turns) = 0;
+  void set(const Bodies& bodies, State& x) { set(bodies, x, VecX()); }
   virtual void bodies(const State& x, Bodies& out) const = 0;
 
   /// dv/dt under a load; also power of the efforts and of dissipation, W. rate.v = x.v in every formulation so far.
@@ -72,7 +74,8 @@ class Formulation {
     return free;
   }
 
-  /// Ends a step: counts turns and, if the formulation was told so, moves the state back onto its constraints.
+  /// Ends a step: counts turns from where the state expects its angles and, if the formulation was told so, moves the state back
+  /// onto its constraints.
   virtual Verdict settle(State& x) = 0;
 
  private:

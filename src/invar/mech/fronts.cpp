@@ -67,7 +67,7 @@ Verdict FrontSolver::decide(const KktProblem& problem) {
   border_g_.assign(border_.size(), VecX::Zero(6 * core_structure().bodies()));
   publish(problem, sort);
   fresh_ = true;
-  rank_in_doubt_ = false;
+  weakened_ = strengthened_ = false;
   return {};
 }
 
@@ -121,17 +121,17 @@ Verdict FrontSolver::factor(const KktProblem& problem) {
 
 // Masses enter these ratios, so they are compared with what they were when the decision was new, not with the threshold alone.
 void FrontSolver::watch_ratios() {
-  rank_in_doubt_ = false;
+  weakened_ = strengthened_ = false;
   for (int r = 0; r < core_structure().rows(); ++r) {
     double& reference = reference_[size(r)];
     const double ratio = core_->ratio(r);
     if (fresh_) reference = std::max(ratio, 1e-10);
     const bool weaker = core_->kept(r) && ratio < tolerance_.weak && ratio < kWatch * reference;
     const bool stronger = !core_->kept(r) && ratio > tolerance_.weak && ratio * kWatch > reference;
-    if ((weaker || stronger) && !rank_in_doubt_) {
-      rank_in_doubt_ = true;
+    if ((weaker || stronger) && !rank_in_doubt())
       doubtful_block_ = condensation_ ? condensation_->block(r) : structure_.block_of_row(r);
-    }
+    weakened_ |= weaker;
+    strengthened_ |= stronger;
   }
   fresh_ = false;
 }

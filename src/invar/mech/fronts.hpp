@@ -41,8 +41,10 @@ class FrontSolver {
 
   /// Factorizes with the rows decided last.
   Verdict factor(const KktProblem& problem);
-  /// True when the last factor saw a kept row weaken, or a row left out gain strength, beyond the thresholds: call decide.
-  bool rank_in_doubt() const { return rank_in_doubt_; }
+  /// Whether the last factor saw a kept row weaken, or a row left out gain strength, beyond the thresholds: call decide.
+  bool weakened() const { return weakened_; }
+  bool strengthened() const { return strengthened_; }
+  bool rank_in_doubt() const { return weakened_ || strengthened_; }
   int doubtful_block() const { return doubtful_block_; }
 
   /// x and F with at least one step of refinement on both residuals, at most four. Rows decided redundant carry F = 0.
@@ -83,7 +85,7 @@ class FrontSolver {
   std::vector<char> counts_;       // rows: not decided redundant
   std::vector<double> reference_;  // core rows: pivot ratios at the first factor after decide
   bool fresh_ = true;
-  bool rank_in_doubt_ = false;
+  bool weakened_ = false, strengthened_ = false;
   int doubtful_block_ = -1;
 
   std::vector<int> border_;         // core rows

@@ -18,6 +18,18 @@ Verdict GraphSolver::named(Verdict verdict) const {
   return verdict;
 }
 
+Verdict GraphSolver::decide(const Bodies& bodies, const KktInput& input) {
+  assembly_.fill(bodies, input);
+  Verdict verdict = fronts_.decide(assembly_.problem());
+  if (verdict.ok()) verdict = fronts_.factor(assembly_.problem());  // later pivots are compared with those of this state
+  return named(verdict);
+}
+
+int GraphSolver::joint_left_out() const {
+  const std::vector<int>& rows = decision().redundant;
+  return rows.empty() ? -1 : assembly_.joint_of_block(assembly_.problem().structure.block_of_row(rows.back()));
+}
+
 // Rows that depend on others were left out of the solution; the motion must satisfy them all the same.
 Verdict GraphSolver::check_rows_left_out() {
   if (fronts_.decision().redundant.empty()) return {};
@@ -36,7 +48,8 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
                            std::vector<Wrench>& reactions) {
   assembly_.fill(bodies, input);
   Verdict verdict = fronts_.factor(assembly_.problem());
-  if (verdict.ok() && fronts_.rank_in_doubt()) {
+  const bool doubt = fronts_.weakened() || (input.settled && fronts_.strengthened());
+  if (verdict.status == Status::Singular || (verdict.ok() && doubt)) {
     verdict = fronts_.decide(assembly_.problem());
     if (verdict.ok()) verdict = fronts_.factor(assembly_.problem());
   }
@@ -46,6 +59,30 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
   assembly_.accelerations(x_, accelerations);
   assembly_.reactions(F_, reactions);
   return {};
+}
+
+Redundancy GraphSolver::analyse(const Bodies& bodies) {
+  assembly_.fill(bodies, KktInput{});
+  return invar::analyse(assembly_.problem(), fronts_);
+}
+
+Redundancy GraphSolver::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                                   std::vector<Wrench>& reactions, VecX& couplings) {
+  Redundancy redundancy = analyse(bodies);
+  if (redundancy.self_stresses == 0) return redundancy;
+  assembly_.fill(bodies, input);
+  const KktProblem& problem = assembly_.problem();
+  VecX x = assembly_.motion(accelerations);
+  VecX F = redundancy.least_norm(assembly_.multipliers(x, reactions, couplings));
+
+  // One step of refinement on both residuals: of the elimination, and of self-stresses that are known to some 1e-12 only.
+  VecX rf(x.size()), rg(F.size()), dx = VecX::Zero(x.size()), dF = VecX::Zero(F.size());
+  kkt_residual(problem, assembly_.force(), assembly_.gamma(), x, F, rf, rg);
+  if (fronts_.factor(problem).ok() && fronts_.solve(problem, rf, rg, dx, dF).ok()) x += dx, F = redundancy.least_norm(F + dF);
+  assembly_.accelerations(x, accelerations);
+  assembly_.reactions(F, reactions);
+  for (int c = 0; c < couplings.size(); ++c) couplings[c] = assembly_.coupling_effort(F, c);
+  return redundancy;
 }
 
 }  // namespace invar

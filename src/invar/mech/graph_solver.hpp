@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "invar/mech/fronts.hpp"
 #include "invar/mech/kkt_assembly.hpp"
+#include "invar/mech/redundancy.hpp"
 
 namespace invar {
 
-/// The unreduced equations solved over the joint graph in fronts: many loops, massless bodies, ideal rods. Which rows count is
-/// decided at the first state and again whenever a pivot tells that the rank may have changed.
+/// The unreduced equations over the joint graph, in fronts: many loops, massless bodies, ideal rods. The one place where it is
+/// decided which rows count: at the first state, and again whenever a pivot tells that the rank may have changed. (A row that
+/// was left out and seems to count is believed at settled states only: off the constraints dependent rows seem independent.)
+/// No heap but where the rank is decided.
 class GraphSolver final : public KktSolver {
  public:
   explicit GraphSolver(const Model& model);
@@ -15,7 +17,21 @@ class GraphSolver final : public KktSolver {
                 std::vector<Wrench>& reactions) override;
   double coupling_effort(int coupling) const override { return assembly_.coupling_effort(F_, coupling); }
 
-  const FrontSolver& fronts() const { return fronts_; }
+  /// Decides the rank of all rows in the neutral metric.
+  Verdict decide(const Bodies& bodies, const KktInput& input);
+  const RankDecision& decision() const { return fronts_.decision(); }
+  int freedoms() const { return fronts_.mobility(); }
+  /// A joint with a row that was left out; -1 where there is none.
+  int joint_left_out() const;
+
+  /// Self-stresses, shares and groups at these bodies; allocates, for evaluations and reports.
+  Redundancy analyse(const Bodies& bodies);
+  /// Replaces the reactions and coupling efforts of a solution by those that cause the same motion and have the least sum
+  /// of |f|² + |m|²/l² (l = model.length()) at the joint points; accelerations are refined along. Allocates.
+  Redundancy least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions,
+                        VecX& couplings);
+  /// The problem looked at last, to read rows back as joints.
+  const KktAssembly& assembly() const { return assembly_; }
 
  private:
   Verdict named(Verdict verdict) const;

@@ -54,16 +54,6 @@ void joint_at(const Model& model, int j, const Bodies& bodies, bool rates, Joint
   if (joint.parent != kWorld) out.arm_parent = parent.q_WB * (joint.X_PF.p - model.bodies()[joint.parent].inertia.p_BC) + slide;
 }
 
-Slope coupling_slope(const Coupling& coupling, double q) {
-  Slope s;
-  for (std::size_t k = coupling.coefficients.size(); k-- > 1;) {
-    const double n = static_cast<double>(k);
-    s.first = s.first * q + n * coupling.coefficients[k];
-    if (k > 1) s.second = s.second * q + n * (n - 1) * coupling.coefficients[k];
-  }
-  return s;
-}
-
 Wrench effort_wrench(const JointAt& at, const Eigen::Ref<const VecX>& efforts) {
   Wrench w;
   for (int k = 0; k < at.dual.cols(); ++k) {

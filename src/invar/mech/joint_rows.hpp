@@ -24,12 +24,6 @@ struct JointAt {
 /// Fills `out` for joint j. `rates`: whether velocities count (otherwise bias and v are zero). No heap.
 void joint_at(const Model& model, int j, const Bodies& bodies, bool rates, JointAt& out);
 
-/// First and second derivative of a coupling's polynomial at the driving coordinate q.
-struct Slope {
-  double first = 0, second = 0;
-};
-Slope coupling_slope(const Coupling& coupling, double q);
-
 /// The wrench on the child at the joint point, World, of efforts on the joint's freedoms; the parent gets its opposite.
 Wrench effort_wrench(const JointAt& at, const Eigen::Ref<const VecX>& efforts);
 

@@ -75,19 +75,6 @@ double nearest_turn(double angle, double wound) {
   return angle + turn * std::round((wound - angle) / turn);
 }
 
-/// Σ c_k x^k and its derivative, by Horner's rule.
-struct Polynomial {
-  double value = 0, slope = 0;
-};
-Polynomial polynomial(const std::vector<double>& c, double x) {
-  Polynomial p;
-  for (auto k = c.rbegin(); k != c.rend(); ++k) {
-    p.slope = p.slope * x + p.value;
-    p.value = p.value * x + *k;
-  }
-  return p;
-}
-
 /// One freedom of a joint as the bodies have it: coordinate (wound, where it winds) and rate.
 struct Freedom {
   double q = 0, v = 0;
@@ -160,6 +147,27 @@ void unwind(const Model& model, const VecX& wound, VecX& q) {
       if (winds(joint.kind, k)) q[joint.q0 + k] = nearest_turn(q[joint.q0 + k], wound[joint.v0 + k]);
 }
 
+VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told) {
+  VecX q, v, wound = VecX::Zero(model.nv());
+  joint_coordinates(model, bodies, q, v);
+  const auto is_told = [&](int i) { return told.size() > 0 && !std::isnan(told[i]); };
+  for (const Joint& joint : model.joints())
+    for (int k = 0; k < joint.nv; ++k) {
+      const int i = joint.v0 + k;
+      if (winds(joint.kind, k)) wound[i] = is_told(i) ? nearest_turn(q[joint.q0 + k], told[i]) : q[joint.q0 + k];
+    }
+  // Couplings in a row pass turns on, in whatever order they were written.
+  for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
+    for (const Coupling& c : model.couplings()) {
+      const Joint& driven = joint_of(model, c.joint);
+      const Joint& of = joint_of(model, c.of);
+      const int i = driven.v0 + c.freedom;
+      const double driving = winds(of.kind, c.of_freedom) ? wound[of.v0 + c.of_freedom] : q[of.q0 + c.of_freedom];
+      if (winds(driven.kind, c.freedom) && !is_told(i)) wound[i] = nearest_turn(wound[i], driven_by(c, driving).value);
+    }
+  return wound;
+}
+
 void joint_accelerations(const Model& model, const Bodies& bodies, const Accelerations& accelerations, VecX& vdot) {
   static const BodyAcceleration ground;
   const auto acceleration = [&](int b) -> const BodyAcceleration& {
@@ -210,7 +218,7 @@ ConstraintError constraint_error(const Model& model, const Bodies& bodies, const
   for (const Coupling& c : model.couplings()) {
     const Freedom driven = freedom_of(model, c.joint, c.freedom, bodies, wound);
     const Freedom driving = freedom_of(model, c.of, c.of_freedom, bodies, wound);
-    const Polynomial p = polynomial(c.coefficients, driving.q);
+    const Driven p = driven_by(c, driving.q);
     const double position = std::abs(driven.q - p.value);
     if (position > error.position) error.position = position, error.joint = -1;
     error.velocity = std::max(error.velocity, std::abs(driven.v - p.slope * driving.v));
@@ -218,16 +226,34 @@ ConstraintError constraint_error(const Model& model, const Bodies& bodies, const
   return error;
 }
 
+// Horner's rule, with the derivatives carried along.
+Driven driven_by(const Coupling& coupling, double q) {
+  Driven p;
+  for (auto c = coupling.coefficients.rbegin(); c != coupling.coefficients.rend(); ++c) {
+    p.curvature = p.curvature * q + 2 * p.slope;
+    p.slope = p.slope * q + p.value;
+    p.value = p.value * q + *c;
+  }
+  return p;
+}
+
+void driving_coordinates(const Model& model, const VecX& q, VecX& out) {
+  for (int c = 0; c < out.size(); ++c) {
+    const Coupling& coupling = model.couplings()[static_cast<std::size_t>(c)];
+    out[c] = q[joint_of(model, coupling.of).q0 + coupling.of_freedom];
+  }
+}
+
 double coupling_residual(const Model& model, int coupling, const VecX& q) {
   const Coupling& c = model.couplings()[static_cast<std::size_t>(coupling)];
   const double driving = q[joint_of(model, c.of).q0 + c.of_freedom];
-  return q[joint_of(model, c.joint).q0 + c.freedom] - polynomial(c.coefficients, driving).value;
+  return q[joint_of(model, c.joint).q0 + c.freedom] - driven_by(c, driving).value;
 }
 
 double coupling_residual_rate(const Model& model, int coupling, const VecX& q, const VecX& v) {
   const Coupling& c = model.couplings()[static_cast<std::size_t>(coupling)];
   const Joint& of = joint_of(model, c.of);
-  const double slope = polynomial(c.coefficients, q[of.q0 + c.of_freedom]).slope;
+  const double slope = driven_by(c, q[of.q0 + c.of_freedom]).slope;
   return v[joint_of(model, c.joint).v0 + c.freedom] - slope * v[of.v0 + c.of_freedom];
 }
 

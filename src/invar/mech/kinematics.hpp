@@ -22,6 +22,11 @@ void coordinates_of_joint(const Model& model, int joint, const Bodies& bodies, V
 /// Adds whole turns to the winding coordinates in q so that they are nearest to `wound` (entries per freedom).
 void unwind(const Model& model, const VecX& wound, VecX& q);
 
+/// Begins the count of turns: the coordinates of all winding freedoms at these bodies, other entries zero, on the turn nearest
+/// to `told` (per freedom; NaN: nobody told; empty: none was). Where nobody told, a driven freedom lies on the turn that its
+/// coupling asks for, any other within half a turn of zero. Allocates.
+VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told);
+
 /// Derivatives of the joint rates from body accelerations, stacked as in the model.
 void joint_accelerations(const Model& model, const Bodies& bodies, const Accelerations& accelerations, VecX& vdot);
 
@@ -38,6 +43,15 @@ struct ConstraintError {
   int joint = -1;  ///< where the position residual is largest; -1 for a coupling or none
 };
 ConstraintError constraint_error(const Model& model, const Bodies& bodies, const VecX& wound);
+
+/// A coupling's polynomial and its first two derivatives at the driving coordinate q.
+struct Driven {
+  double value = 0, slope = 0, curvature = 0;
+};
+Driven driven_by(const Coupling& coupling, double q);
+
+/// The driving coordinate of every coupling out of all joint coordinates; `out` has one entry per coupling.
+void driving_coordinates(const Model& model, const VecX& q, VecX& out);
 
 /// Residual of coupling c (driven coordinate minus polynomial) and of its rate.
 double coupling_residual(const Model& model, int coupling, const VecX& q);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/mech/kinematics.hpp"
+
 namespace invar {
 namespace {
 
@@ -155,13 +157,13 @@ void KktAssembly::fill_coupling(int block, const Bodies& bodies, const KktInput&
   const JointAt& driven = at_[coupling.joint];
   const JointAt& of = at_[coupling.of];
   const double v = input.dynamics ? of.v[coupling.of_freedom] : 0;
-  const Slope p = coupling_slope(coupling, input.coupling_q ? (*input.coupling_q)[c] : of.q[coupling.of_freedom]);
+  const Driven p = driven_by(coupling, input.coupling_q ? (*input.coupling_q)[c] : of.q[coupling.of_freedom]);
   const int row = problem_.structure.block(block).first_row;
-  const Vec6 a = driven.dual.col(coupling.freedom), b = -p.first * of.dual.col(coupling.of_freedom);
+  const Vec6 a = driven.dual.col(coupling.freedom), b = -p.slope * of.dual.col(coupling.of_freedom);
   // Measured by the effort on the driven freedom: a moment over the length, or a force.
   norm_[row] = std::sqrt(a.head<3>().squaredNorm() / (model_.length() * model_.length()) + a.tail<3>().squaredNorm());
   gamma_[row] =
-      (p.second * v * v + a.dot(driven.bias) + b.dot(of.bias) + (input.coupling_bias ? (*input.coupling_bias)[c] : 0.0)) /
+      (p.curvature * v * v + a.dot(driven.bias) + b.dot(of.bias) + (input.coupling_bias ? (*input.coupling_bias)[c] : 0.0)) /
       norm_[row];
   add_row(block, 0, model_.joints()[coupling.joint], driven, bodies, a / norm_[row], input.dynamics);
   add_row(block, 0, model_.joints()[coupling.of], of, bodies, b / norm_[row], input.dynamics);

@@ -40,10 +40,7 @@ Projection::Projection(const Model& model, KktSolver& solver)
 void Projection::measure(const Bodies& bodies, const VecX& wound) {
   joint_coordinates(model_, bodies, q_, v_);
   unwind(model_, wound, q_);
-  for (int c = 0; c < coupling_q_.size(); ++c) {
-    const Coupling& coupling = model_.couplings()[c];
-    coupling_q_[c] = q_[model_.joints()[coupling.of].q0 + coupling.of_freedom];
-  }
+  driving_coordinates(model_, q_, coupling_q_);
 }
 
 Verdict Projection::positions(Bodies& bodies, const VecX& wound, double tolerance, int max_iterations) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "invar/mech/joint_rows.hpp"
+#include "invar/mech/kinematics.hpp"
 #include "invar/mech/tree_store.hpp"
 
 namespace invar {
@@ -144,10 +145,10 @@ void TreeSolver::start_coupling_row(int c, const Bodies& bodies, const KktInput&
   JointAt of;
   joint_at(model_, coupling.of, bodies, input.dynamics, of);
   const double v = of.v[coupling.of_freedom];
-  const Slope p = coupling_slope(coupling, input.coupling_q ? (*input.coupling_q)[closure.index] : of.q[coupling.of_freedom]);
-  s.right[closure.row] += p.second * v * v + (input.coupling_bias ? (*input.coupling_bias)[closure.index] : 0.0);
+  const Driven p = driven_by(coupling, input.coupling_q ? (*input.coupling_q)[closure.index] : of.q[coupling.of_freedom]);
+  s.right[closure.row] += p.curvature * v * v + (input.coupling_bias ? (*input.coupling_bias)[closure.index] : 0.0);
   start_dual_row(closure.row, coupling.joint, coupling.freedom, 1, bodies, input.dynamics);
-  start_dual_row(closure.row, coupling.of, coupling.of_freedom, -p.first, bodies, input.dynamics);
+  start_dual_row(closure.row, coupling.of, coupling.of_freedom, -p.slope, bodies, input.dynamics);
 }
 
 // L D Lᵀ of Lambda, always on the row with the largest pivot over its own diagonal; rows beyond the rank carry nothing.

@@ -10,6 +10,7 @@ namespace {
 // refine and treat weak rows as a border; between the two thresholds of the rank decision nothing needs to be asked.
 constexpr double kWeak = 1e-6;
 constexpr double kNoise = 1e-9;
+constexpr double kGrown = 100;
 
 }  // namespace
 
@@ -24,7 +25,7 @@ Unreduced::Unreduced(const Model& model) : model_(model) {
   // The fronts take about a microsecond per body (bench/graph_growth), more in nets.
   if (closure_cost(model, tree) <= 1000.0 * static_cast<double>(model.bodies().size()))
     tree_ = std::make_unique<TreeSolver>(model, tree);
-  if (tree_)
+  if (tree_ && tree_->closure_rows() == 0)
     used_ = tree_.get();
   else
     used_ = &graph();
@@ -35,39 +36,31 @@ GraphSolver& Unreduced::graph() {
   return *graph_;
 }
 
-// The rank of all rows in the neutral metric; the tree's own rows are always independent.
-Verdict Unreduced::decide(const Bodies& bodies, const KktInput& input) {
-  if (!assembly_) {
-    assembly_ = std::make_unique<KktAssembly>(model_);
-    fronts_ = std::make_unique<FrontSolver>(assembly_->problem().structure);
-  }
-  assembly_->fill(bodies, input);
-  const Verdict verdict = fronts_->decide(assembly_->problem());
-  if (!verdict.ok()) return verdict;
-  const RankDecision& decision = fronts_->decision();
+// What the joint graph decided last, and whether that is a change.
+void Unreduced::note_rank() {
+  const RankDecision& decision = graph_->decision();
   if (decided_ && decision.rank != mobility_.rank) {
     ++mobility_.changes;
-    const int block = decision.redundant.empty() ? -1 : assembly_->problem().structure.block_of_row(decision.redundant.back());
-    mobility_.joint = block < 0 ? -1 : assembly_->joint_of_block(block);
+    mobility_.joint = graph_->joint_left_out();
   }
   mobility_.rank = decision.rank;
-  mobility_.freedoms = fronts_->mobility();
+  mobility_.freedoms = graph_->freedoms();
   mobility_.sigma = decision.sigma;
   decided_ = true;
-  return {};
+}
+
+Verdict Unreduced::decide(const Bodies& bodies, const KktInput& input) {
+  const Verdict verdict = graph().decide(bodies, input);
+  if (verdict.ok()) note_rank();
+  return verdict;
 }
 
 Verdict Unreduced::solve_graph(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                                std::vector<Wrench>& reactions) {
   used_ = &graph();
   const Verdict verdict = graph().solve(bodies, input, accelerations, reactions);
-  const RankDecision& decision = graph().fronts().decision();
-  if (verdict.ok() && decided_ && decision.rank != mobility_.rank) ++mobility_.changes;
-  mobility_.rank = decision.rank;
-  mobility_.freedoms = graph().fronts().mobility();
-  mobility_.sigma = decision.sigma;
-  if (!tree_ || tree_fails_) mobility_.near_singular = !decision.border.empty();
-  decided_ = true;
+  if (verdict.ok()) note_rank();
+  if (!tree_ || tree_fails_) mobility_.near_singular = !graph().decision().border.empty();
   return verdict;
 }
 
@@ -90,48 +83,26 @@ Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerati
   }
   if (!loops) return verdict;
 
-  // A pivot in doubt: count again; near a singularity let the fronts compute.
-  const bool weak = tree_->weakest_kept() < kWeak || verdict.status == Status::Singular;
-  mobility_.near_singular = weak;
-  if (weak || (input.settled && tree_->strongest_left() > kNoise)) {
+  // Near a singularity the fronts compute, and watch the rank themselves.
+  mobility_.near_singular = tree_->weakest_kept() < kWeak || verdict.status == Status::Singular;
+  if (mobility_.near_singular) {
+    const int joint = tree_->weakest_joint();
+    verdict = solve_graph(bodies, input, accelerations, reactions);
+    mobility_.joint = joint;
+    set_rank();
+    return verdict;
+  }
+  // A row that was left out stands out of the noise: count again, once for each time that it has grown.
+  const double left = tree_->strongest_left();
+  if (left < kNoise) left_seen_ = 0;
+  if (input.settled && left > std::max(kNoise, kGrown * left_seen_)) {
     const int before = mobility_.rank;
     if (const Verdict v = decide(bodies, input); !v.ok()) return v;
+    left_seen_ = left;
     set_rank();
-    if (weak) {
-      mobility_.joint = tree_->weakest_joint();
-      return solve_graph(bodies, input, accelerations, reactions);
-    }
     if (mobility_.rank != before) verdict = tree_->solve(bodies, input, accelerations, reactions);
   }
   return verdict;
-}
-
-Redundancy Unreduced::analyse(const Bodies& bodies) {
-  if (!assembly_) {
-    assembly_ = std::make_unique<KktAssembly>(model_);
-    fronts_ = std::make_unique<FrontSolver>(assembly_->problem().structure);
-  }
-  assembly_->fill(bodies, KktInput{});
-  return invar::analyse(assembly_->problem(), *fronts_);
-}
-
-Redundancy Unreduced::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
-                                 std::vector<Wrench>& reactions, VecX& couplings) {
-  Redundancy redundancy = analyse(bodies);
-  if (redundancy.self_stresses == 0) return redundancy;
-  assembly_->fill(bodies, input);
-  const KktProblem& problem = assembly_->problem();
-  VecX x = assembly_->motion(accelerations);
-  VecX F = redundancy.least_norm(assembly_->multipliers(x, reactions, couplings));
-
-  // One step of refinement on both residuals: of the elimination, and of self-stresses that are known to some 1e-12 only.
-  VecX rf(x.size()), rg(F.size()), dx = VecX::Zero(x.size()), dF = VecX::Zero(F.size());
-  kkt_residual(problem, assembly_->force(), assembly_->gamma(), x, F, rf, rg);
-  if (fronts_->factor(problem).ok() && fronts_->solve(problem, rf, rg, dx, dF).ok()) x += dx, F = redundancy.least_norm(F + dF);
-  assembly_->accelerations(x, accelerations);
-  assembly_->reactions(F, reactions);
-  for (int c = 0; c < couplings.size(); ++c) couplings[c] = assembly_->coupling_effort(F, c);
-  return redundancy;
 }
 
 }  // namespace invar

@@ -17,10 +17,9 @@ double share(const KktAssembly& assembly, const KktBlock& block, const MatX& P, 
 
 }  // namespace
 
-std::vector<JointVerdict> joint_verdicts(const Model& model, const Bodies& bodies, const Unreduced& solver,
+std::vector<JointVerdict> joint_verdicts(const Model& model, const Bodies& bodies, const KktAssembly& assembly,
                                          const Redundancy& redundancy) {
   std::vector<JointVerdict> out(model.joints().size());
-  const KktAssembly& assembly = solver.assembly();
   for (int b = 0; b < static_cast<int>(redundancy.group_of_block.size()); ++b) {
     const int group = redundancy.group_of_block[b], j = assembly.joint_of_block(b);
     if (group < 0 || j < 0) continue;

@@ -59,10 +59,10 @@ class Loop {
     for (const auto& e : scenario.environments) system_.add(*e);
   }
 
-  Result<Outcome> run(const Bodies& start);
+  Result<Outcome> run(const State& start);
 
  private:
-  void begin(const Bodies& start);
+  void begin(const State& start);
   bool segment(double a, double b);
   bool fixed_segment(double a, double b);
   bool adaptive_segment(double a, double b);
@@ -98,8 +98,8 @@ class Loop {
   Clock::time_point began_ = Clock::now(), shown_ = began_;
 };
 
-void Loop::begin(const Bodies& start) {
-  formulation_->set(start, x_);
+void Loop::begin(const State& start) {
+  x_ = start;
   between_ = x_;
   integrator_->reset(x_);
   observer_.observe(scenario_.start_time, *formulation_, x_, seen_);
@@ -109,7 +109,7 @@ void Loop::begin(const Bodies& start) {
   if (!(interval_ > 0)) interval_ = (scenario_.end_time - scenario_.start_time) / 1000;
 }
 
-Result<Outcome> Loop::run(const Bodies& start) {
+Result<Outcome> Loop::run(const State& start) {
   begin(start);
   if (options_.sink != nullptr) {
     Layout layout{recorder_.channels(), model_.name(), scenario_.name, scenario_.seed};
@@ -283,14 +283,14 @@ Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
   if (const std::string why = flaw(scenario.method); !why.empty()) return fail(ErrorKind::Scenario, why, scenario.path);
   if (!(scenario.end_time > scenario.start_time))
     return fail(ErrorKind::Scenario, "the run ends before it begins", scenario.path);
-  auto start = bodies_at(*scenario.model, scenario.start);
+  auto formulation = make_formulation(*scenario.model, scenario.method);
+  if (!formulation) return tl::unexpected(formulation.error());
+  const auto start = state_at(**formulation, scenario.start);
   if (!start) {
     Error error = start.error();
     if (error.where.empty()) error.where = scenario.path;
     return tl::unexpected(error);
   }
-  auto formulation = make_formulation(*scenario.model, scenario.method);
-  if (!formulation) return tl::unexpected(formulation.error());
   auto integrator = make_integrator(scenario.method.integrator, scenario.method.options);
   if (!integrator) return tl::unexpected(integrator.error());
   return Loop(scenario, options, std::move(*formulation), std::move(*integrator)).run(*start);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "invar/mech/assemble.hpp"
+#include "invar/mech/formulation.hpp"
 
 namespace invar {
 
@@ -15,9 +16,15 @@ struct Start {
   Start() = default;
   /// The model's own [initial], at rest.
   explicit Start(const Model& model) : joints(JointState::initial(model)) {}
+
+  /// On which turn the joint angles are: as the joints say; told by nobody where the bodies were given.
+  VecX turns(const Model& model) const { return by_bodies ? VecX() : joints.turns(model); }
 };
 
 /// The bodies of a start, on their constraints. Refused starts name the residual and the joint.
 Result<Bodies> bodies_at(const Model& model, const Start& start);
+
+/// The same as a state of a formulation, joint angles on the turns that the start names.
+Result<State> state_at(Formulation& formulation, const Start& start);
 
 }  // namespace invar

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Angles are counted over all turns, from the start that was named to the end of any step: springs and couplings feel them.
+#include <gtest/gtest.h>
+
+#include <numbers>
+
+#include "invar/integrate/make.hpp"
+#include "invar/io/model_file.hpp"
+#include "invar/mech/augmented.hpp"
+#include "invar/mech/energy.hpp"
+#include "invar/run/start.hpp"
+
+namespace invar::testing {
+namespace {
+
+constexpr double kTurn = 2 * std::numbers::pi;
+
+/// Two wheels on the ground with their axes along z; `more` follows.
+Model wheels(const std::string& more, const std::string& on_b = "") {
+  std::string text = "gravity = [0, 0, 0]\n";
+  for (const char* name : {"a", "b"})
+    text += std::string("[[body]]\nname = \"") + name + "\"\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 2 }\n";
+  text += "[[joint]]\nname = \"ja\"\nkind = \"revolute\"\nparent = \"world\"\nchild = \"a\"\n";
+  text += "[[joint]]\nname = \"jb\"\nkind = \"revolute\"\nparent = \"world\"\nchild = \"b\"\nat_parent = { p = [1, 0, 0] }\n";
+  auto spec = parse_model(text + on_b + more, "wheels");
+  EXPECT_TRUE(spec) << spec.error().what;
+  return std::move(*Model::build(*spec));
+}
+
+Start at(const Model& model, double a, double b) {
+  Start start(model);
+  start.joints.q << a, b;
+  start.joints.known = {true, true};
+  return start;
+}
+
+const char* const kGear = "[[coupling]]\nname = \"gear\"\njoint = \"jb\"\nof = \"ja\"\nratio = 3\n";
+
+TEST(Turns, AStartOnAnyTurnIsTakenAsNamed) {
+  const Model model = wheels(kGear);
+  for (const double turns : {0.0, 1.0, -4.0}) {
+    Augmented dynamics(model);
+    const double a = 2 + turns * kTurn;
+    const auto x = state_at(dynamics, at(model, a, 3 * a));
+    ASSERT_TRUE(x) << x.error().what;
+    Evaluation e;
+    ASSERT_TRUE(dynamics.evaluate(*x, Load(model), e).ok());
+    // The projection leaves a consistent start alone but for rounding: a few units in the last place of 3 a.
+    EXPECT_NEAR(e.q[0], a, 1e-13);
+    EXPECT_NEAR(e.q[1], 3 * a, 1e-13);
+  }
+}
+
+TEST(Turns, ADrivenJointThatNobodyNamedFollowsItsCoupling) {
+  const Model model = wheels("[[coupling]]\nname = \"cam\"\njoint = \"jb\"\nof = \"ja\"\npolynomial = [0.5, 2, -0.25]\n");
+  Start start = at(model, 9, 0);
+  start.joints.known[1] = false;
+  start.joints.v << 0.3, 0;
+  Augmented dynamics(model);
+  const auto x = state_at(dynamics, start);
+  ASSERT_TRUE(x) << x.error().what;
+  Evaluation e;
+  ASSERT_TRUE(dynamics.evaluate(*x, Load(model), e).ok());
+  EXPECT_NEAR(e.q[0], 9, 1e-13);
+  EXPECT_NEAR(e.q[1], 0.5 + 2 * 9 - 0.25 * 81, 1e-13);
+  EXPECT_NEAR(e.v[1], (2 - 0.5 * 9) * e.v[0], 1e-13);
+}
+
+TEST(Turns, BodiesAloneLieOnTheTurnThatTheCouplingAsksFor) {
+  // Bodies know angles within half a turn only: 2 and 6 - 2 pi. The gear tells which turn the second is on.
+  const Model model = wheels(kGear);
+  const Bodies bodies = place(model, at(model, 2, 6).joints);
+  EXPECT_TRUE(expect_consistent(model, bodies, 1e-12));
+  Augmented dynamics(model);
+  State x;
+  dynamics.set(bodies, x);
+  EXPECT_NEAR(x.wound[0], 2, 1e-14);
+  EXPECT_NEAR(x.wound[1], 6, 1e-14);
+}
+
+TEST(Turns, ASpringIsStrainedByEveryTurn) {
+  // k q²/2 with k = 2 at 7 rad, more than a turn: 49 J, and 14 N m pull back.
+  const Model model = wheels("", "spring = { stiffness = 2 }\n");
+  Augmented dynamics(model);
+  const auto x = state_at(dynamics, at(model, 0, 7));
+  ASSERT_TRUE(x);
+  Evaluation e;
+  ASSERT_TRUE(dynamics.evaluate(*x, Load(model), e).ok());
+  EXPECT_NEAR(energy(model, e.bodies, e.q, e.v).elastic, 49, 1e-12);
+  EXPECT_NEAR(e.efforts[1], -14, 1e-12);
+}
+
+TEST(Turns, AreCountedAtAnyRate) {
+  // A free wheel under rk4 with steps of 0.1 to 40 rad: no acceleration, so the rate tells the angle exactly.
+  const Model model = wheels("");
+  for (const double rate : {1.0, 40.0, -63.0, 400.0}) {
+    Augmented dynamics(model);
+    System system(dynamics);
+    Start start = at(model, 0, 0);
+    start.joints.v << rate, 0;
+    auto x = state_at(dynamics, start);
+    ASSERT_TRUE(x);
+    const auto method = std::move(*make_integrator("rk4"));
+    method->reset(*x);
+    system.enter(0, 10);
+    double done = 0;
+    for (int k = 0; k < 100; ++k) ASSERT_TRUE(method->step(system, 0.1 * k, 0.1, *x, done).ok());
+    // Rounding of a hundred rotations, each a few u, plus u times the angle itself.
+    EXPECT_NEAR(x->wound[0], 10 * rate, 1e-13 * (1 + std::abs(10 * rate))) << rate;
+  }
+}
+
+}  // namespace
+}  // namespace invar::testing
