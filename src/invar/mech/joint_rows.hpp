@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cmath>
+
 #include "invar/mech/bodies.hpp"
 #include "invar/model/joint/kinds.hpp"
 
@@ -23,6 +25,12 @@ struct JointAt {
 
 /// Fills `out` for joint j. `rates`: whether velocities count (otherwise bias and v are zero). No heap.
 void joint_at(const Model& model, int j, const Bodies& bodies, bool rates, JointAt& out);
+
+/// Size of a row (angular; linear) in the metric of motions (v, length w) at the joint point: rows of all kinds become
+/// comparable, and their multipliers wrenches measured by |f|² + |m|²/length².
+inline double row_size(const Vec6& row, double length) {
+  return std::sqrt(row.head<3>().squaredNorm() / (length * length) + row.tail<3>().squaredNorm());
+}
 
 /// The wrench on the child at the joint point, World, of efforts on the joint's freedoms; the parent gets its opposite.
 Wrench effort_wrench(const JointAt& at, const Eigen::Ref<const VecX>& efforts);

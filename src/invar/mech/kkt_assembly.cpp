@@ -130,7 +130,7 @@ void KktAssembly::fill_joint(int block, const Bodies& bodies, const KktInput& in
   const int first = problem_.structure.block(block).first_row;
   for (int k = 0; k < at.C.rows(); ++k) {
     Vec6 row = at.C.row(k).transpose();
-    row /= std::sqrt(row.head<3>().squaredNorm() / (model_.length() * model_.length()) + row.tail<3>().squaredNorm());
+    row /= row_size(row, model_.length());
     gamma_[first + k] = row.dot(wanted);
     direction_[first + k] = row;
     add_row(block, k, model_.joints()[j], at, bodies, row, input.dynamics);
@@ -142,9 +142,9 @@ void KktAssembly::fill_rotor(int block, const Bodies& bodies, bool rates) {
   const JointAt& at = at_[source.joint];
   const int row = problem_.structure.block(block).first_row;
   const Vec6 dual = at.dual.col(source.freedom);
-  const double norm2 = dual.head<3>().squaredNorm() / (model_.length() * model_.length()) + dual.tail<3>().squaredNorm();
-  norm_[row] = std::sqrt(norm2);
-  problem_.compliance[row] = model_.mean_mass() / (model_.joints()[source.joint].passive[source.freedom].armature * norm2);
+  const double armature = model_.joints()[source.joint].passive[source.freedom].armature;
+  norm_[row] = row_size(dual, model_.length());
+  problem_.compliance[row] = model_.mean_mass() / (armature * norm_[row] * norm_[row]);
   direction_[row] = dual / norm_[row];
   gamma_[row] = direction_[row].dot(at.bias);
   add_row(block, 0, model_.joints()[source.joint], at, bodies, direction_[row], rates);
@@ -161,7 +161,7 @@ void KktAssembly::fill_coupling(int block, const Bodies& bodies, const KktInput&
   const int row = problem_.structure.block(block).first_row;
   const Vec6 a = driven.dual.col(coupling.freedom), b = -p.slope * of.dual.col(coupling.of_freedom);
   // Measured by the effort on the driven freedom: a moment over the length, or a force.
-  norm_[row] = std::sqrt(a.head<3>().squaredNorm() / (model_.length() * model_.length()) + a.tail<3>().squaredNorm());
+  norm_[row] = row_size(a, model_.length());
   gamma_[row] =
       (p.curvature * v * v + a.dot(driven.bias) + b.dot(of.bias) + (input.coupling_bias ? (*input.coupling_bias)[c] : 0.0)) /
       norm_[row];

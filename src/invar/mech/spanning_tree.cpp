@@ -26,10 +26,6 @@ class Components {
   std::vector<int> up_;
 };
 
-bool has_armature(const Joint& joint) {
-  return std::any_of(joint.passive.begin(), joint.passive.end(), [](const Passive& p) { return p.armature > 0; });
-}
-
 // Joints in the order in which they may enter the tree.
 std::vector<int> by_worth(const Model& model) {
   std::vector<int> order;
@@ -37,7 +33,7 @@ std::vector<int> by_worth(const Model& model) {
     if (model.joints()[j].rows() > 0) order.push_back(j);
   const auto worth = [&](int j) {
     const Joint& joint = model.joints()[j];
-    return (joint.cut ? 0 : 100) + 2 * joint.rows() + (has_armature(joint) ? 1 : 0);
+    return (joint.cut ? 0 : 100) + 2 * joint.rows() + (joint.has_armature() ? 1 : 0);
   };
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return worth(a) > worth(b); });
   return order;

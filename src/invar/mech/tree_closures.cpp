@@ -53,9 +53,9 @@ void TreeSolver::start_columns(const Bodies& bodies, const KktInput& input) {
           start_joint_rows(c, bodies, input);
         break;
       case Closure::Sort::Rotor:
-        start_dual_row(closure.row, closure.index, closure.freedom, 1, bodies, input.dynamics);
+        start_dual_row(closure.row, closure.index, closure.freedom, closure.unit, bodies, input.dynamics);
         s.lambda[static_cast<std::size_t>(closure.row) * (rows_ + 1)] +=
-            1 / model_.joints()[closure.index].passive[closure.freedom].armature;
+            closure.unit * closure.unit / model_.joints()[closure.index].passive[closure.freedom].armature;
         break;
       case Closure::Sort::Coupling: start_coupling_row(c, bodies, input); break;
     }
@@ -90,10 +90,8 @@ void TreeSolver::start_joint_rows(int c, const Bodies& bodies, const KktInput& i
   if (input.bias)
     wanted.head<3>() += (*input.bias)[closure.index].angular, wanted.tail<3>() += (*input.bias)[closure.index].linear;
   for (int k = 0; k < closure.rows; ++k) {
-    // Unit rows in the metric (v, length w), so that pivots are comparable.
     Vec6 row = at.C.row(k).transpose();
-    const double length = model_.length();
-    row /= std::sqrt(row.head<3>().squaredNorm() / (length * length) + row.tail<3>().squaredNorm());
+    row /= row_size(row, model_.length());
     s.direction[closure.row + k] = row;
     s.right[closure.row + k] = row.dot(wanted);
     start_row(closure.row + k, joint, at, row, 1);
@@ -146,9 +144,10 @@ void TreeSolver::start_coupling_row(int c, const Bodies& bodies, const KktInput&
   joint_at(model_, coupling.of, bodies, input.dynamics, of);
   const double v = of.v[coupling.of_freedom];
   const Driven p = driven_by(coupling, input.coupling_q ? (*input.coupling_q)[closure.index] : of.q[coupling.of_freedom]);
-  s.right[closure.row] += p.curvature * v * v + (input.coupling_bias ? (*input.coupling_bias)[closure.index] : 0.0);
-  start_dual_row(closure.row, coupling.joint, coupling.freedom, 1, bodies, input.dynamics);
-  start_dual_row(closure.row, coupling.of, coupling.of_freedom, -p.slope, bodies, input.dynamics);
+  const double bias = input.coupling_bias ? (*input.coupling_bias)[closure.index] : 0.0;
+  s.right[closure.row] += closure.unit * (p.curvature * v * v + bias);
+  start_dual_row(closure.row, coupling.joint, coupling.freedom, closure.unit, bodies, input.dynamics);
+  start_dual_row(closure.row, coupling.of, coupling.of_freedom, -closure.unit * p.slope, bodies, input.dynamics);
 }
 
 // L D Lᵀ of Lambda, always on the row with the largest pivot over its own diagonal; rows beyond the rank carry nothing.
@@ -159,6 +158,8 @@ Verdict TreeSolver::solve_closures(bool dynamics) {
   double* L = s.lambda.data();
   double* y = s.multiplier.data();
   const auto row = [&](int i) { return L + static_cast<std::ptrdiff_t>(i) * n; };
+  // All rows measure metres: the diagonal of one that moves something is at least about one over the mass it moves, that of one
+  // that moves nothing is the round-off of its columns.
   const double least = 1e-11 / s.max_mass;
   double scale = model_.gravity().norm();
   for (int i = 0; i < n; ++i) {

@@ -12,15 +12,11 @@ namespace {
 
 using kernel::Hang;
 
-bool any_armature(const Joint& joint) {
-  return std::any_of(joint.passive.begin(), joint.passive.end(), [](const Passive& p) { return p.armature > 0; });
-}
-
 Hang hang_of(const Joint& joint) {
   switch (joint.kind) {
     case JointKind::Fixed: return Hang::Fixed;
     case JointKind::Revolute: return Hang::Revolute;
-    case JointKind::Spherical: return any_armature(joint) ? Hang::Serial : Hang::Ball;
+    case JointKind::Spherical: return joint.has_armature() ? Hang::Serial : Hang::Ball;
     default: return Hang::Serial;
   }
 }
@@ -75,7 +71,7 @@ double closure_cost(const Model& model, const SpanningTree& tree) {
         last[node] = id, columns[node] += count;
   };
   for (const int j : tree.closures) {
-    const int count = model.joints()[j].rows() + (any_armature(model.joints()[j]) ? model.joints()[j].nv : 0);
+    const int count = model.joints()[j].rows() + (model.joints()[j].has_armature() ? model.joints()[j].nv : 0);
     run_down(j, count);
     rows += count, ++id;
   }
@@ -151,21 +147,25 @@ void TreeSolver::compile_links() {
 void TreeSolver::compile_columns() {
   Store& s = *store_;
   const int n = static_cast<int>(tree_.nodes.size());
-  const auto add_closure = [&](Closure::Sort sort, int index, int freedom, int rows) {
-    s.closures.push_back({sort, index, freedom, rows_, rows});
+  const auto add_closure = [&](Closure::Sort sort, int index, int freedom, int rows, double unit) {
+    s.closures.push_back({sort, index, freedom, rows_, rows, unit});
     rows_ += rows;
   };
+  const auto unit = [&](int j, int k) { return turns(model_.joints()[j].kind, k) ? model_.length() : 1; };
   std::vector<bool> in_tree(model_.joints().size(), false);
   for (const TreeNode& node : tree_.nodes)
     if (node.joint >= 0) in_tree[node.joint] = true;
-  for (const int j : tree_.closures) add_closure(Closure::Sort::Joint, j, 0, model_.joints()[j].rows());
+  for (const int j : tree_.closures) add_closure(Closure::Sort::Joint, j, 0, model_.joints()[j].rows(), 1);
   for (int j = 0; j < static_cast<int>(model_.joints().size()); ++j) {
     if (in_tree[j]) continue;
     s.loose.push_back(j);
     for (int k = 0; k < model_.joints()[j].nv; ++k)
-      if (model_.joints()[j].passive[k].armature > 0) ++rotors_, add_closure(Closure::Sort::Rotor, j, k, 1);
+      if (model_.joints()[j].passive[k].armature > 0) ++rotors_, add_closure(Closure::Sort::Rotor, j, k, 1, unit(j, k));
   }
-  for (int c = 0; c < static_cast<int>(model_.couplings().size()); ++c) add_closure(Closure::Sort::Coupling, c, 0, 1);
+  for (int c = 0; c < static_cast<int>(model_.couplings().size()); ++c) {
+    const Coupling& coupling = model_.couplings()[c];
+    add_closure(Closure::Sort::Coupling, c, 0, 1, unit(coupling.joint, coupling.freedom));
+  }
 
   // Every row runs from its ends to the ground or root; list the rows that pass each slot.
   std::vector<std::vector<int>> passing(n + 1);

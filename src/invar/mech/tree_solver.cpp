@@ -43,7 +43,7 @@ Verdict TreeSolver::solve(const Bodies& bodies, const KktInput& input, Accelerat
 
 double TreeSolver::coupling_effort(int coupling) const {
   for (const Closure& c : store_->closures)
-    if (c.sort == Closure::Sort::Coupling && c.index == coupling) return store_->multiplier[c.row];
+    if (c.sort == Closure::Sort::Coupling && c.index == coupling) return c.unit * store_->multiplier[c.row];
   return 0;
 }
 
@@ -269,7 +269,7 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
           double mass3;
           const double masses = first(x.A.c0) * second(x.A.c1) * third(x.A.c2);
           const kernel::Mat<V> Ai = kernel::inverse_spd(x.A, mass3);
-          if (!(mass3 > 1e-14 * masses) || !(masses > 0)) return no_inertia(mass3);
+          if (!(mass3 > 1e-14 * masses) || !(masses > k.mass_floor * k.mass_floor * k.mass_floor)) return no_inertia(mass3);
           x.A = Ai;
           for (int c = 0; c < k.columns; ++c) columns[c].n = columns[c].m, columns[c].m = columns[c].f;
           if (k.columns > 0) add_block_to_lambda(columns, k.columns, Ai, -(Ai * x.pf), rows_, lambda, right);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -51,6 +52,9 @@ struct Joint {
   std::vector<Passive> passive;  ///< nv entries
 
   int rows() const { return 6 - nv; }
+  bool has_armature() const {
+    return std::any_of(passive.begin(), passive.end(), [](const Passive& p) { return p.armature > 0; });
+  }
 };
 
 struct Coupling {

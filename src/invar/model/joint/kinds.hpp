@@ -36,6 +36,16 @@ inline int coordinates(JointKind kind) {
 inline int freedoms(JointKind kind) {
   return with_kind(kind, [](auto k) { return decltype(k)::nv; });
 }
+/// Whether the rate of freedom k is an angular one, rad/s; otherwise it is m/s.
+inline bool turns(JointKind kind, int k) {
+  switch (kind) {
+    case JointKind::Prismatic: return false;
+    case JointKind::Cylindrical: return k == 0;
+    case JointKind::Planar: return k == 2;
+    case JointKind::Free: return k >= 3;
+    default: return true;
+  }
+}
 /// Whether freedom k is an angle that can wind up: its coordinate is measured modulo one turn.
 inline bool winds(JointKind kind, int k) {
   switch (kind) {
