@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every model file of models/, and of the folders in INVAR_EXTRA_MODELS (separated by colons), against the dense judge.
+// Every model file of models/, and of the folders in INVAR_EXTRA_MODELS (separated by colons), against the dense judge:
+// accelerations and reactions, in the bound of expect_agreement.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,9 +11,7 @@
 
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
-#include "invar/mech/augmented.hpp"
-#include "support/dense_kkt.hpp"
-#include "support/states.hpp"
+#include "support/agreement.hpp"
 
 namespace invar::testing {
 
@@ -35,16 +34,6 @@ std::vector<std::string> model_files() {
   return files;
 }
 
-/// Largest difference of accelerations over their largest value; a metre and a radian per second squared count alike.
-double difference(const Accelerations& a, const Accelerations& b, double gravity) {
-  double apart = 0, size = gravity;  // of a rigid mechanism nothing moves: then gravity is the measure
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    apart = std::max({apart, (a[i].a_WC - b[i].a_WC).norm(), (a[i].alpha_WB - b[i].alpha_WB).norm()});
-    size = std::max({size, b[i].a_WC.norm(), b[i].alpha_WB.norm()});
-  }
-  return size > 0 ? apart / size : apart;
-}
-
 }  // namespace
 
 TEST(EveryModelFile, AgreesWithTheDenseJudgeAtItsStartInMotion) {
@@ -61,14 +50,7 @@ TEST(EveryModelFile, AgreesWithTheDenseJudgeAtItsStartInMotion) {
     Random random(7);
     draw_velocities(random, *model, *bodies);
 
-    const Load load(*model);
-    Accelerations accelerations(model->bodies().size());
-    std::vector<Wrench> reactions(model->joints().size());
-    ASSERT_TRUE(Augmented(*model).solve(*bodies, load, accelerations, reactions).ok());
-    const Judgement truth = judge(*model, *bodies, load);
-    // Both solutions carry round-off amplified by the condition number, some 1e-15 times it; a few bits more for the sums.
-    const double allowed = std::max(1e-12, 1e-15 * truth.condition);
-    EXPECT_LE(difference(accelerations, truth.accelerations, model->gravity().norm()), allowed);
+    expect_agreement(*model, *bodies, Load(*model), file);
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // M x + Jᵀ F = f, J x = g in pure numbers. Rows independent: LU of the whole matrix with full pivoting. Rows dependent: singular
-// value decomposition of J, motion in its null space, multipliers of least norm. Both are refined with residuals in extended
-// precision, so what is left is the uncertainty of the assembled numbers.
+// value decomposition of J, motion in its null space, multipliers of least norm. Large systems: a QR factorization of Jᵀ with
+// pivoting chooses independent rows, LU with partial pivoting solves with them, and what the multipliers hold of ker Jᵀ is taken
+// away. All are refined with residuals in extended precision, so what is left is the uncertainty of the assembled numbers.
 #include <Eigen/Dense>
 #include <algorithm>
 
@@ -102,18 +103,61 @@ double condition_of(const MatX& K, Eigen::Index nullity) {
 }
 
 constexpr double kRankTolerance = 1e-10;  // on singular values of unit rows; random graphs keep >= 1e-7 and drop <= 1e-12
-constexpr Eigen::Index kLarge = 700;      // unknowns; beyond, only regular systems are judged and nothing is decided by SVD
+constexpr Eigen::Index kLarge = 700;      // unknowns; beyond, nothing is decided by SVD
+
+/// Largest over smallest absolute eigenvalue of a symmetric matrix by iteration, from below.
+double condition_by_iteration(const MatX& K, const Eigen::PartialPivLU<MatX>& lu) {
+  const auto largest = [&](const auto& apply) {
+    VecX v = VecX::LinSpaced(K.rows(), 1, 2).normalized();
+    double size = 0;
+    for (int i = 0; i < 40; ++i) v = apply(v), size = v.norm(), v /= size;
+    return size;
+  };
+  return largest([&](const VecX& v) -> VecX { return K * v; }) * largest([&](const VecX& v) -> VecX { return lu.solve(v); });
+}
+
+/// Orthonormal basis of ker Jᵀ from Jᵀ P = Q (R1 R2): the columns of P (-R1⁻¹ R2; 1), made orthonormal.
+MatX self_stresses(const Eigen::ColPivHouseholderQR<MatX>& qr, Eigen::Index rank) {
+  const Eigen::Index rows = qr.cols(), extra = rows - rank;
+  if (extra == 0) return MatX::Zero(rows, 0);
+  MatX N(rows, extra);
+  N.topRows(rank) =
+      -qr.matrixQR().topLeftCorner(rank, rank).triangularView<Eigen::Upper>().solve(qr.matrixQR().topRightCorner(rank, extra));
+  N.bottomRows(extra).setIdentity();
+  N = (qr.colsPermutation() * N).eval();
+  return N.householderQr().householderQ() * MatX::Identity(rows, extra);
+}
+
+Solution solve_large(const Scaled& s, Judgement& out) {
+  const Eigen::Index n = s.M.rows(), rows = s.J.rows();
+  const Eigen::ColPivHouseholderQR<MatX> qr(s.J.transpose());
+  const VecX pivots = qr.matrixQR().diagonal().cwiseAbs();
+  while (out.rank < pivots.size() && pivots[out.rank] > kRankTolerance) ++out.rank;
+  out.smallest_kept = out.rank > 0 ? pivots[out.rank - 1] : 1.0;
+  out.largest_dropped = out.rank < pivots.size() ? pivots[out.rank] : 0.0;
+  out.self_stress = self_stresses(qr, out.rank);
+  // The rows chosen first are independent; the others follow from them.
+  Scaled kept = s;
+  kept.J.resize(out.rank, n);
+  for (int r = 0; r < out.rank; ++r) kept.J.row(r) = s.J.row(qr.colsPermutation().indices()[r]);
+  const MatX K = kkt_matrix(kept);
+  const Eigen::PartialPivLU<MatX> lu(K);
+  out.condition = condition_by_iteration(K, lu);
+  const auto solve = [&](const VecX& f, const VecX& g) -> Solution {
+    VecX right(n + out.rank), F = VecX::Zero(rows);
+    right.head(n) = f;
+    for (int r = 0; r < out.rank; ++r) right[n + r] = g[qr.colsPermutation().indices()[r]];
+    const VecX y = lu.solve(right);
+    for (int r = 0; r < out.rank; ++r) F[qr.colsPermutation().indices()[r]] = y[n + r];
+    return {y.head(n), F - out.self_stress * (out.self_stress.transpose() * F)};
+  };
+  return refined(s, solve, out.residual);
+}
 
 Solution solve(const Scaled& s, Judgement& out) {
   const Eigen::Index rows = s.J.rows();
+  if (s.M.rows() + rows > kLarge) return solve_large(s, out);
   const MatX K = kkt_matrix(s);
-  if (K.rows() > kLarge) {
-    const Eigen::PartialPivLU<MatX> lu(K);
-    out.rank = static_cast<int>(rows);
-    out.self_stress = MatX::Zero(rows, 0);
-    out.condition = 1 / lu.rcond();
-    return solve_regular(s, lu, out.residual);
-  }
   // Pivots of a QR factorization bound the singular values well enough to see that nothing is redundant.
   const VecX pivots = rows == 0 ? VecX() : VecX(s.J.transpose().colPivHouseholderQr().matrixQR().diagonal().cwiseAbs());
   if (rows <= s.J.cols() && (rows == 0 || pivots.minCoeff() > 1e-6)) {

@@ -89,6 +89,16 @@ JointState with_driven(const Model& model, JointState joints) {
   return joints;
 }
 
+// A body that has no joint has no residual either: numbers are looked at before residuals are.
+Result<void> expect_finite(const Model& model, const Bodies& bodies) {
+  for (int b = 0; b < static_cast<int>(bodies.size()); ++b) {
+    const BodyState& s = bodies[b];
+    if (s.p_WC.allFinite() && s.v_WC.allFinite() && s.w_WB.allFinite() && s.q_WB.coeffs().allFinite()) continue;
+    return fail(ErrorKind::State, fmt::format("the state of body '{}' holds a number that is not finite", model.body_name(b)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Bodies place(const Model& model, const JointState& given) {
@@ -131,6 +141,7 @@ Bodies place(const Model& model, const JointState& given) {
 }
 
 Result<Bodies> make_consistent(const Model& model, Bodies guess, double tolerance, const VecX& turns) {
+  if (const auto finite = expect_finite(model, guess); !finite) return tl::unexpected(finite.error());
   Unreduced solver(model);
   Projection projection(model, solver);
   const VecX wound = wound_at(model, guess, turns);
@@ -146,6 +157,7 @@ Result<Bodies> make_consistent(const Model& model, Bodies guess, double toleranc
 }
 
 Result<void> expect_consistent(const Model& model, const Bodies& bodies, double tolerance, const VecX& turns) {
+  if (const auto finite = expect_finite(model, bodies); !finite) return finite;
   const VecX wound = wound_at(model, bodies, turns);
   const ConstraintError error = constraint_error(model, bodies, wound);
   if (error.position <= tolerance && error.velocity <= tolerance) return {};

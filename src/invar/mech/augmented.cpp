@@ -32,6 +32,13 @@ std::vector<int> measured_joints(const Model& model) {
   return joints;
 }
 
+// NotFinite with the first body whose share of x, `per_body` numbers each, holds a number that is none.
+Verdict every_number(const VecX& x, int per_body) {
+  for (int i = 0; i < static_cast<int>(x.size()); ++i)
+    if (!std::isfinite(x[i])) return {Status::NotFinite, i / per_body, -1, x[i]};
+  return {};
+}
+
 }  // namespace
 
 Augmented::Augmented(const Model& model, const AugmentedOptions& options)
@@ -121,6 +128,8 @@ Verdict Augmented::rate(const State& x, const Load& load, Rate& rate) {
 
 Verdict Augmented::evaluate(const State& x, const Load& load, Evaluation& out) {
   bodies(x, out.bodies);
+  if (const Verdict finite = every_number(x.q, kQ); !finite.ok()) return finite;
+  if (const Verdict finite = every_number(x.v, kV); !finite.ok()) return finite;
   const Verdict verdict = accelerate(out.bodies, load, &x.wound);
   out.accelerations = accelerations_;
   out.reactions = reactions_;
@@ -136,6 +145,9 @@ Verdict Augmented::evaluate(const State& x, const Load& load, Evaluation& out) {
   unwind(model(), x.wound, out.q);
   joint_accelerations(model(), out.bodies, out.accelerations, out.vdot);
   out.efforts = efforts_;
+  if (!verdict.ok()) return verdict;
+  for (int b = 0; b < static_cast<int>(out.accelerations.size()); ++b)
+    if (!out.accelerations[b].a_WC.allFinite() || !out.accelerations[b].alpha_WB.allFinite()) return {Status::NotFinite, b};
   return verdict;
 }
 

@@ -201,7 +201,7 @@ double FrontSolver::measure(const KktProblem& problem, const VecX& f, const VecX
   for (int r = 0; r < structure_.rows(); ++r)
     if (counts_[size(r)]) worst_row = std::max(worst_row, std::abs(rg_[r]));
   const double on_bodies = largest(rf_);
-  if (!std::isfinite(on_bodies + worst_row + rg_.sum())) return std::numeric_limits<double>::quiet_NaN();
+  if (!std::isfinite(on_bodies + worst_row + rf_.sum() + rg_.sum())) return std::numeric_limits<double>::quiet_NaN();
   return std::max(force > 0 ? on_bodies / force : on_bodies, motion > 0 ? worst_row / motion : worst_row);
 }
 

@@ -15,19 +15,20 @@
 #include <cmath>
 #include <numbers>
 
+#include "invar/base/largest.hpp"
+
 namespace invar {
 
 namespace {
 
 using Coordinates = std::array<double, 7>;  // of one joint; the first nq count
 
-/// The two sides of a joint in World: attitude of F, joint point, arms from the centres of mass to it.
+/// The two sides of a joint in World: attitude of F, gap from F to M, arms from the centres of mass to the joint point.
 struct Sides {
   const BodyState& parent;
   const BodyState& child;
   Quat q_WF;
-  Vec3 p_WF;
-  Vec3 p_WM;
+  Vec3 p_FM_W;
   Vec3 arm_P, arm_C;
 };
 
@@ -42,12 +43,14 @@ Sides sides(const Model& model, const Joint& joint, const Bodies& bodies) {
   const BodyState& child = body_state(bodies, joint.child);
   const Vec3 arm_F = parent.q_WB * (joint.X_PF.p - com(model, joint.parent));
   const Vec3 arm_C = child.q_WB * (joint.X_CM.p - com(model, joint.child));
-  const Vec3 p_WM = child.p_WC + arm_C;
-  return {parent, child, parent.q_WB * joint.X_PF.q, parent.p_WC + arm_F, p_WM, p_WM - parent.p_WC, arm_C};
+  // Two points far from the World origin are subtracted first (on World the far one is F itself), then arms are added: what is
+  // lost is what the positions themselves do not hold.
+  const Vec3 between = child.p_WC - parent.p_WC;
+  return {parent, child, parent.q_WB * joint.X_PF.q, (between - arm_F) + arm_C, between + arm_C, arm_C};
 }
 
 Pose pose_of(const Joint& joint, const Sides& s) {
-  return {normalized(s.q_WF.conjugate() * s.child.q_WB * joint.X_CM.q), s.q_WF.conjugate() * (s.p_WM - s.p_WF)};
+  return {normalized(s.q_WF.conjugate() * s.child.q_WB * joint.X_CM.q), s.q_WF.conjugate() * s.p_FM_W};
 }
 
 Vec6 twist_of(const Sides& s) {
@@ -108,7 +111,19 @@ Residual residual_rate_of(const Joint& joint, const Sides& s) {
   return C * twist_of(s);
 }
 
-double largest(const Residual& r) { return r.size() == 0 ? 0.0 : r.cwiseAbs().maxCoeff(); }
+double largest(const Residual& r) {
+  double most = 0;
+  for (const double x : r) keep_largest(most, std::abs(x));
+  return most;
+}
+
+/// The larger position error, and whose it is; the first NaN stays.
+void raise(ConstraintError& error, int joint, double position, double velocity) {
+  const double before = error.position;
+  keep_largest(error.position, position);
+  if (error.position > before || (std::isnan(error.position) && !std::isnan(before))) error.joint = joint;
+  keep_largest(error.velocity, velocity);
+}
 
 void fit(VecX& x, int size) {
   if (x.size() != size) x.resize(size);
@@ -211,17 +226,13 @@ ConstraintError constraint_error(const Model& model, const Bodies& bodies, const
   for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
     const Joint& joint = joint_of(model, j);
     const Sides s = sides(model, joint, bodies);
-    const double position = largest(residual_of(joint, pose_of(joint, s)));
-    if (position > error.position) error.position = position, error.joint = j;
-    error.velocity = std::max(error.velocity, largest(residual_rate_of(joint, s)));
+    raise(error, j, largest(residual_of(joint, pose_of(joint, s))), largest(residual_rate_of(joint, s)));
   }
   for (const Coupling& c : model.couplings()) {
     const Freedom driven = freedom_of(model, c.joint, c.freedom, bodies, wound);
     const Freedom driving = freedom_of(model, c.of, c.of_freedom, bodies, wound);
     const Driven p = driven_by(c, driving.q);
-    const double position = std::abs(driven.q - p.value);
-    if (position > error.position) error.position = position, error.joint = -1;
-    error.velocity = std::max(error.velocity, std::abs(driven.v - p.slope * driving.v));
+    raise(error, -1, std::abs(driven.q - p.value), std::abs(driven.v - p.slope * driving.v));
   }
   return error;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "invar/base/check.hpp"
+#include "invar/base/largest.hpp"
 
 namespace invar {
 
@@ -103,8 +104,8 @@ std::vector<double> reached(const Law& law, const Model& model, const Evaluation
 double distance(const std::vector<double>& a, const std::vector<double>& b, bool quaternion) {
   double plus = 0, minus = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    plus = std::max(plus, std::abs(a[i] - b[i]));
-    minus = std::max(minus, std::abs(a[i] + b[i]));
+    keep_largest(plus, std::abs(a[i] - b[i]));
+    keep_largest(minus, std::abs(a[i] + b[i]));
   }
   return quaternion ? std::min(plus, minus) : plus;
 }
@@ -130,7 +131,7 @@ void Judge::sample(double t, const Evaluation& evaluation) {
       if (law.joint >= 0 && static_cast<int>(j) != law.joint) continue;
       const Wrench& w = evaluation.reactions[j];
       const double size = force ? w.force.norm() : w.moment.norm();
-      if (!(size <= largest_[k])) largest_[k] = size;
+      keep_largest(largest_[k], size);
     }
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/run/observers.hpp"
 
-#include <algorithm>
 #include <cmath>
+
+#include "invar/base/largest.hpp"
 
 namespace invar {
 
@@ -21,7 +22,7 @@ void Observer::observe(double t, const Formulation& formulation, const State& x,
   out.angular_com = angular_momentum_about_com(model_, bodies_);
   out.error = constraint_error(model_, bodies_, x.wound);
   out.quaternion_norm = 0;
-  for (const BodyState& b : bodies_) out.quaternion_norm = std::max(out.quaternion_norm, std::abs(b.q_WB.norm() - 1.0));
+  for (const BodyState& b : bodies_) keep_largest(out.quaternion_norm, std::abs(b.q_WB.norm() - 1.0));
 
   // Energy that came in must have come through Port and efforts, and what left was dissipated.
   if (!started_) {

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/run/tally.hpp"
 
-#include <algorithm>
 #include <cmath>
 
+#include "invar/base/largest.hpp"
+
 namespace invar {
-
-namespace {
-
-// A maximum that NaN cannot slip through: std::max(a, NaN) would keep a.
-void keep_largest(double& largest, double value) {
-  if (!(value <= largest)) largest = value;
-}
-
-}  // namespace
 
 void Tally::start(const Observation& first) {
   first_ = last_ = first;
