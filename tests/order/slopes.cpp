@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "invar/base/largest.hpp"
 #include "invar/control/disturbance.hpp"
 #include "invar/integrate/make.hpp"
 #include "support/free_bodies.hpp"
@@ -144,7 +145,8 @@ TEST(DenseOutput, OneStepFromExactDataHasItsStatedLocalError) {
         integrator->interpolate(system, theta, between);
         free.bodies(between, bodies);
         const BodyState exact = top.at(theta * h);
-        worst = std::max({worst, angle_between(bodies[0].q_WB, exact.q_WB), (bodies[0].w_WB - exact.w_WB).norm()});
+        keep_largest(worst, angle_between(bodies[0].q_WB, exact.q_WB));
+        keep_largest(worst, (bodies[0].w_WB - exact.w_WB).norm());
       }
       return worst;
     };
