@@ -26,7 +26,7 @@ class Components {
   std::vector<int> up_;
 };
 
-// Joints in the order in which they may enter the tree.
+// Joints in the order in which they may enter the tree. Names settle ties: the order of a file must not matter.
 std::vector<int> by_worth(const Model& model) {
   std::vector<int> order;
   for (int j = 0; j < static_cast<int>(model.joints().size()); ++j)
@@ -35,7 +35,9 @@ std::vector<int> by_worth(const Model& model) {
     const Joint& joint = model.joints()[j];
     return (joint.cut ? 0 : 100) + 2 * joint.rows() + (joint.has_armature() ? 1 : 0);
   };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return worth(a) > worth(b); });
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return worth(a) != worth(b) ? worth(a) > worth(b) : model.joints()[a].name < model.joints()[b].name;
+  });
   return order;
 }
 
@@ -58,7 +60,8 @@ SpanningTree spanning_tree(const Model& model) {
       tree.closures.push_back(j);
     }
   }
-  std::sort(tree.closures.begin(), tree.closures.end());
+  std::sort(tree.closures.begin(), tree.closures.end(),
+            [&](int a, int b) { return model.joints()[a].name < model.joints()[b].name; });
   for (auto& joints : at) std::sort(joints.begin(), joints.end(), std::greater<>());  // the stack below reverses
 
   // Walk it from the ground, then from the heaviest body of every floating component: a light root would see its own mass

@@ -18,6 +18,9 @@ using Column = kernel::Column<V>;
 
 namespace {
 
+// Pivots that differ by less are equal, and the first row of them is taken: rounding must not choose.
+constexpr double kTie = 1e-8;
+
 struct End {
   int slot;  // 0: ground
   V arm;     // O -> joint point
@@ -62,10 +65,18 @@ void TreeSolver::start_columns(const Bodies& bodies, const KktInput& input) {
   }
 }
 
-// A ball needs no axes: its rows are World's, its right side has no velocity product of its own.
+// A ball needs no axes: its rows are World's, its right side has no velocity product of its own. Where some row is redundant it
+// matters which one is left out (stages of a step lie off the constraints), and that must not depend on World: then the rows are
+// along the axes of F.
 void TreeSolver::start_ball_rows(int c, const KktInput& input) {
   Store& s = *store_;
   const Closure& closure = s.closures[c];
+  const bool redundant = wanted_rank_ != rows_;
+  V axis[3] = {V::axis(0, 1), V::axis(1, 1), V::axis(2, 1)};
+  for (int k = 0; k < 3; ++k) {
+    if (redundant) axis[k] = s.work[closure.slot[0]].R * closure.axis[k];
+    s.direction[closure.row + k].tail<3>() = unpack(axis[k]);
+  }
   V relative{};
   for (const int end : {0, 1}) {
     const Work& x = s.work[closure.slot[end]];
@@ -74,10 +85,10 @@ void TreeSolver::start_ball_rows(int c, const KktInput& input) {
     relative += side * point_bias(x, arm);
     if (closure.slot[end] == 0) continue;
     Column* column = &s.columns[closure.column[end]];
-    for (int k = 0; k < 3; ++k) push(column[k], arm, V{}, V::axis(k, side));
+    for (int k = 0; k < 3; ++k) push(column[k], arm, V{}, side * axis[k]);
   }
   if (input.bias) relative -= pack((*input.bias)[closure.index].linear);
-  (-relative).store(s.right.data() + closure.row);
+  for (int k = 0; k < 3; ++k) s.right[closure.row + k] = -dot(axis[k], relative);
 }
 
 void TreeSolver::start_joint_rows(int c, const Bodies& bodies, const KktInput& input) {
@@ -175,7 +186,7 @@ Verdict TreeSolver::solve_closures(bool dynamics) {
     double ratio = row(k)[k] / s.diagonal[k];
     if (wanted_rank_ != n)
       for (int i = k + 1; i < n; ++i)
-        if (const double r = row(i)[i] / s.diagonal[i]; r > ratio) ratio = r, best = i;
+        if (const double r = row(i)[i] / s.diagonal[i]; r > (1 + kTie) * ratio) ratio = r, best = i;
     if (wanted_rank_ >= 0 ? k >= wanted_rank_ : ratio < 1e-11) {
       strongest_left_ = ratio;
       rank_ = k;

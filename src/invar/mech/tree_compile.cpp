@@ -225,7 +225,10 @@ void TreeSolver::mark_starts() {
       }
     const Joint& joint = model_.joints()[joints[0]];
     if (closure.sort != Closure::Sort::Joint || joint.kind != JointKind::Spherical) continue;
-    for (int k = 0; k < 3; ++k) s.direction[closure.row + k] = linear(Vec3::Unit(k));
+    for (int k = 0; k < 3; ++k) {
+      s.direction[closure.row + k] = linear(Vec3::Unit(k));
+      closure.axis[k] = triple(joint.X_PF.R().col(k));
+    }
     for (const int end : {0, 1}) {
       const int body = end == 0 ? joint.parent : joint.child;
       if (body == kWorld) continue;

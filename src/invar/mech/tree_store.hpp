@@ -22,11 +22,12 @@ struct Closure {
   int freedom;    // Rotor: which freedom of the joint
   int row, rows;  // place in Lambda
   double unit;    // Rotor, Coupling: the row is that of unit · rate, unit being the length of the model for an angular rate
-  // A cut ball, whose rows need nothing else: per end (0 parent, 1 child) the body, the first of its columns, and the arm
+  // A cut ball, whose rows need little else: per end (0 parent, 1 child) the body, the first of its columns, and the arm
   // from O to the joint point in body axes.
   int slot[2] = {0, 0};
   int column[2] = {-1, -1};
   kernel::Triple<double> arm[2] = {};
+  kernel::Triple<double> axis[3] = {};  // of F, in axes of the parent
 };
 
 struct TreeSolver::Store {
