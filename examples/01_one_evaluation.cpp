@@ -8,9 +8,7 @@
 
 int main() {
   using namespace invar;
-  const auto spec = read_model_file("models/four_bar.toml");
-  if (!spec) return std::puts(spec.error().text().c_str()), 2;
-  const auto model = Model::build(*spec);
+  const auto model = read_model("models/four_bar.toml");
   if (!model) return std::puts(model.error().text().c_str()), 2;
   const auto bodies = make_consistent(*model, place(*model, JointState::initial(*model)));
   if (!bodies) return std::puts(bodies.error().text().c_str()), 2;

@@ -23,9 +23,7 @@ double total_energy(const Model& model, const Bodies& bodies) {
 }  // namespace
 
 int main() {
-  const auto spec = read_model_file("models/double_pendulum.toml");
-  if (!spec) return std::puts(spec.error().text().c_str()), 2;
-  const auto model = Model::build(*spec);
+  const auto model = read_model("models/double_pendulum.toml");
   if (!model) return std::puts(model.error().text().c_str()), 2;
 
   // Start: out to the side, at rest.

@@ -7,7 +7,7 @@ namespace invar {
 namespace {
 
 // Scenarios are read as if they lay in scenarios/, so that "../models" is where it should be.
-const std::string kPath = std::string(INVAR_SOURCE_DIR) + "/scenarios/test.toml";
+const std::string kPath = std::string(INVAR_SOURCE_DIR "/scenarios/test.toml");
 
 std::string scenario(const std::string& rest, const std::string& integrator = "method = 'rk4'\nstep = 0.01\n") {
   return "model = '../models/pendulum.toml'\n" + rest + "\n[integrator]\n" + integrator;
@@ -120,6 +120,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{scenario(kTime + "[must]\nenergy_drift = { }\n"), ":5:", "below or above"},
         Bad{scenario(kTime + "[must]\njoint_gap = { below = 1, relative_to = 'kinetic' }\n"), ":5:", "kinetic"},
         Bad{scenario(kTime + "[must]\nmax_force = { joint = 'hing', below = 1 }\n"), ":5:", "did you mean 'hinge'"},
+        Bad{scenario(kTime, "method = 'rk4'\nstep = 1\nbaumgarte = [1, -1]\n"), ":8:13", "not negative"},
+        Bad{scenario(kTime + "[must]\nfinal = { body = 'rod', q = [1, 1, 0, 0], within = 1 }\n"), ":5:", "norm 1.41421"},
         Bad{scenario(kTime + "[must]\nfinal = { joint = 'hinge', within = 1 }\n"), ":5:", "values to be reached"}));
 
 TEST(ScenarioFile, MissingModelFileIsNamedWithWhoAskedForIt) {

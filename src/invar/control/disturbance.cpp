@@ -12,11 +12,7 @@ namespace {
 /// "there is no body 'cupler'; did you mean 'coupler'?"
 template <class Items>
 tl::unexpected<Error> unknown(const char* what, const std::string& name, const Items& items) {
-  std::vector<std::string> names;
-  for (const auto& item : items) names.push_back(item.name);
-  const std::string guess = nearest(name, names);
-  return fail(ErrorKind::Scenario,
-              fmt::format("there is no {} '{}'{}", what, name, guess.empty() ? "" : "; did you mean '" + guess + "'?"));
+  return fail(ErrorKind::Scenario, fmt::format("there is no {} '{}'{}", what, name, did_you_mean(name, names_of(items))));
 }
 
 }  // namespace

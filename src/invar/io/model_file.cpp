@@ -183,7 +183,7 @@ FrameSpec read_frame(const TomlTable& t) {
   return f;
 }
 
-Result<ModelSpec> read_model(const TomlTable& file) {
+Result<ModelSpec> read_spec(const TomlTable& file) {
   ModelSpec m;
   m.where = file.places();
   const int format = file.integer("format", kModelFormat);
@@ -208,12 +208,18 @@ Result<ModelSpec> read_model(const TomlTable& file) {
 
 Result<ModelSpec> read_model_file(const std::string& path) {
   const auto file = load_toml(path);
-  return file ? read_model(*file) : tl::unexpected(file.error());
+  return file ? read_spec(*file) : tl::unexpected(file.error());
+}
+
+Result<Model> read_model(const std::string& path, std::vector<std::string>* warnings) {
+  auto spec = read_model_file(path);
+  if (!spec) return tl::unexpected(spec.error());
+  return Model::build(*spec, warnings);
 }
 
 Result<ModelSpec> parse_model(std::string_view text, const std::string& name) {
   const auto file = parse_toml(text, name);
-  return file ? read_model(*file) : tl::unexpected(file.error());
+  return file ? read_spec(*file) : tl::unexpected(file.error());
 }
 
 }  // namespace invar

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "invar/base/error.hpp"
-#include "invar/model/spec.hpp"
+#include "invar/model/model.hpp"
 
 namespace invar {
 
@@ -15,7 +15,10 @@ inline constexpr int kModelFormat = 1;
 /// finite numbers. Whether the description makes a mechanism is Model::build's affair; the places of all fields go along.
 Result<ModelSpec> read_model_file(const std::string& path);
 
-/// The same for a text; `name` stands for the file in places.
+/// The file read and checked. Warnings of the model go to `warnings`.
+Result<Model> read_model(const std::string& path, std::vector<std::string>* warnings = nullptr);
+
+/// The spec of a text; `name` stands for the file in places.
 Result<ModelSpec> parse_model(std::string_view text, const std::string& name);
 
 /// The spec as the text of a model file. Law: parse_model(write_model(spec)) has the same numbers, bit for bit.

@@ -12,14 +12,6 @@ namespace invar {
 
 namespace {
 
-Result<std::shared_ptr<const Model>> load_model(const std::string& path, std::vector<std::string>* warnings) {
-  auto spec = read_model_file(path);
-  if (!spec) return tl::unexpected(spec.error());
-  auto model = Model::build(*spec, warnings);
-  if (!model) return tl::unexpected(model.error());
-  return std::make_shared<const Model>(std::move(*model));
-}
-
 // The keys of the top level that need no model.
 void read_head(const TomlTable& root, Scenario& s) {
   if (const int format = root.integer("format", kScenarioFormat); format != kScenarioFormat)
@@ -31,10 +23,18 @@ void read_head(const TomlTable& root, Scenario& s) {
   if (const auto time = root.table("time")) {
     s.start_time = time->number("start", 0.0);
     s.end_time = time->number("end");
-    if (time->has("end") && !(s.end_time > s.start_time)) time->refuse("end", "the run must end after it begins");
   } else if (!root.has("time")) {
     root.refuse("", "missing table [time] with the key 'end'");
   }
+}
+
+// What is wrong with the times, at the key that says it.
+void check_times(const TomlTable& root, const Scenario& s) {
+  const auto no = time_objection(s);
+  if (!no) return;
+  for (const char* table : {"time", "integrator", "record"})
+    if (root.type(table) == TomlTable::Type::Table && root.table(table)->has(no->key))
+      root.table(table)->refuse(no->key, no->what);
 }
 
 Result<Scenario> read(const TomlTable& root, const std::string& path, std::vector<std::string>* warnings) {
@@ -43,6 +43,7 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
   read_head(root, s);
   s.method = read_method(root);
   s.sampling = read_sampling(root, s.method);
+  check_times(root, s);
 
   // The other tables speak of the model by name: without a model there is nothing to check them against.
   const std::string name = root.string("model");
@@ -53,13 +54,13 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
     return tl::unexpected(verdict.error());
   }
   s.model_path = (std::filesystem::path(path).parent_path() / name).lexically_normal().string();
-  auto model = load_model(s.model_path, warnings);
+  auto model = read_model(s.model_path, warnings);
   if (!model) {
     Error error = model.error();
     if (error.kind == ErrorKind::File) error.what += fmt::format(" (the model of {})", root.where("model"));
     return tl::unexpected(error);
   }
-  s.model = std::move(*model);
+  s.model = std::make_shared<const Model>(std::move(*model));
   s.start = read_start(root, *s.model);
   s.environments = read_environments(root, *s.model);
   s.laws = read_laws(root, *s.model);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "invar/io/quaternion.hpp"
 #include "invar/io/scenario_parts.hpp"
 
 namespace invar {
@@ -10,12 +11,9 @@ namespace {
 template <class Items>
 int find_named(const TomlTable& table, const char* key, const Items& items, const char* noun) {
   const std::string name = table.string(key);
-  std::vector<std::string> known;
-  for (std::size_t i = 0; i < items.size(); ++i) {
+  for (std::size_t i = 0; i < items.size(); ++i)
     if (items[i].name == name) return static_cast<int>(i);
-    known.push_back(items[i].name);
-  }
-  if (!name.empty()) table.refuse(key, with_guess(fmt::format("there is no {} '{}'", noun, name), name, known));
+  if (!name.empty()) table.refuse(key, fmt::format("there is no {} '{}'{}", noun, name, did_you_mean(name, names_of(items))));
   return -1;
 }
 
@@ -32,6 +30,8 @@ void read_window(const TomlTable& table, const Model& model, Law& law) {
   law.to = table.number("to", law.to);
   if (law.from > law.to) table.refuse("to", "the window ends before it begins");
 }
+
+bool has_quaternion(const Joint& joint) { return joint.nq > joint.nv; }
 
 // { body = "b", p = [..], within = 1e-6 } or { joint = "j", q = [..], v = [..], within = 1e-6 }: a law per field.
 void read_final(const TomlTable& table, const Model& model, Law law, std::vector<Law>& out) {
@@ -57,7 +57,10 @@ void read_final(const TomlTable& table, const Model& model, Law law, std::vector
     }
     law.field = field;
     law.target = table.numbers(field, size);
-    if (law.target.size() == size) out.push_back(law);
+    if (field[0] == 'q' && (body || has_quaternion(model.joints()[static_cast<std::size_t>(law.joint)])))
+      if (const double length = make_unit(law.target.data() + size - 4); length != 1)
+        table.refuse(field, fmt::format("the quaternion of 'final' has norm {:g}, not 1", length));
+    out.push_back(law);
   }
   if (out.size() == before) table.refuse("", "'final' needs the values to be reached: p, q, v, w of a body or q, v of a joint");
 }

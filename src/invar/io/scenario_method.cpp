@@ -43,7 +43,6 @@ void read_fixed(const TomlTable& table, Method& method) {
     if (table.has(key))
       table.refuse(key, fmt::format("'{}' takes steps of a fixed length and has no '{}'", method.integrator, key));
   method.step = table.number("step");
-  if (table.has("step") && !(method.step > 0)) table.refuse("step", "'step' must be a positive number of seconds");
 }
 
 }  // namespace
@@ -68,15 +67,12 @@ Method read_method(const TomlTable& root) {
   if (table->has("baumgarte")) {
     const auto pair = table->numbers("baumgarte", 2);
     if (pair.size() == 2) m.baumgarte_alpha = pair[0], m.baumgarte_beta = pair[1];
-    if (m.baumgarte_alpha < 0 || m.baumgarte_beta < 0)
-      table->refuse("baumgarte", "baumgarte takes two numbers that are not negative");
     m.project = false;
   }
   m.project = table->boolean("project", m.project);
 
-  // The pair as a whole, with the reason.
-  const bool complete = adaptive(m.integrator) || m.step > 0;
-  if (const std::string why = flaw(m); complete && !why.empty()) table->refuse("method", why);
+  // The whole, with the reason. A step that is not there at all is missing, not wrong.
+  if (const auto no = objection(m); no && (no->key != "step" || table->has("step"))) table->refuse(no->key, no->what);
   return m;
 }
 
@@ -97,8 +93,8 @@ Sampling read_sampling(const TomlTable& root, const Method& method) {
     if (bool* member = group(s.what, word))
       *member = true;
     else
-      table->refuse("what", with_guess(fmt::format("there is no group '{}' to record", word), word,
-                                       {std::begin(kRecordGroups), std::end(kRecordGroups)}));
+      table->refuse("what", fmt::format("there is no group '{}' to record{}", word,
+                                        did_you_mean(word, {std::begin(kRecordGroups), std::end(kRecordGroups)})));
   }
   return s;
 }

@@ -19,7 +19,4 @@ std::vector<Law> read_laws(const TomlTable& root, const Model& model);
 /// { kind = "pulse", from = 0.5, to = 1.5, value = 1 } under `key`; absent: constant one.
 Signal read_signal(const TomlTable& table, const char* key);
 
-/// "did you mean 'x'?" after a sentence about an unknown name, or the sentence alone.
-std::string with_guess(std::string sentence, std::string_view word, const std::vector<std::string>& known);
-
 }  // namespace invar

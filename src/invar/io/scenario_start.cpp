@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "invar/io/quaternion.hpp"
 #include "invar/io/scenario_parts.hpp"
 
 namespace invar {
 
-std::string with_guess(std::string sentence, std::string_view word, const std::vector<std::string>& known) {
-  const std::string guess = nearest(word, known);
-  return guess.empty() ? sentence : fmt::format("{}; did you mean '{}'?", sentence, guess);
-}
-
 namespace {
-
-template <class Items>
-std::vector<std::string> names_of(const Items& items) {
-  std::vector<std::string> out;
-  for (const auto& item : items) out.push_back(item.name);
-  return out;
-}
 
 void read_joint(const TomlTable& table, const Joint& joint, Start& start) {
   if (table.has("q")) {
@@ -27,13 +14,9 @@ void read_joint(const TomlTable& table, const Joint& joint, Start& start) {
     for (std::size_t i = 0; i < q.size() && q.size() == static_cast<std::size_t>(joint.nq); ++i)
       start.joints.q[joint.q0 + static_cast<int>(i)] = q[i];
     // The last four coordinates of ball and free joints are a quaternion.
-    if (joint.nq > joint.nv && q.size() == static_cast<std::size_t>(joint.nq)) {
-      auto quaternion = start.joints.q.segment(joint.q0 + joint.nq - 4, 4);
-      if (std::abs(quaternion.norm() - 1) > 1e-6)
-        table.refuse("q", fmt::format("the quaternion of joint '{}' has norm {:g}, not 1", joint.name, quaternion.norm()));
-      else
-        quaternion /= quaternion.norm();
-    }
+    if (joint.nq > joint.nv && q.size() == static_cast<std::size_t>(joint.nq))
+      if (const double length = make_unit(start.joints.q.data() + joint.q0 + joint.nq - 4); length != 1)
+        table.refuse("q", fmt::format("the quaternion of joint '{}' has norm {:g}, not 1", joint.name, length));
   }
   if (table.has("v")) {
     const auto v = table.numbers("v", static_cast<std::size_t>(joint.nv));
@@ -47,7 +30,7 @@ void read_joints(const TomlTable& table, const Model& model, Start& start) {
     const auto j = model.find_joint(name);
     if (!j) {
       table.accept(name);
-      table.refuse(name, with_guess(fmt::format("there is no joint '{}'", name), name, names_of(model.joints())));
+      table.refuse(name, fmt::format("there is no joint '{}'{}", name, did_you_mean(name, names_of(model.joints()))));
       continue;
     }
     start.joints.known[static_cast<std::size_t>(*j)] = true;

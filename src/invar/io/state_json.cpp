@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "invar/io/quaternion.hpp"
+
 namespace invar {
 
 namespace {
@@ -53,24 +55,12 @@ Result<std::vector<double>> numbers(const Json& json, std::size_t size, const st
   return out;
 }
 
-template <class Items>
-std::vector<std::string> names_of(const Items& items) {
-  std::vector<std::string> out;
-  for (const auto& item : items) out.push_back(item.name);
-  return out;
-}
-
-std::string unknown(const char* noun, const std::string& name, const std::vector<std::string>& known) {
-  const std::string guess = nearest(name, known);
-  return fmt::format("there is no {} '{}'{}", noun, name, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess));
-}
-
 // Every key of an object must be one of `known`.
 Result<void> only(const Json& json, const std::vector<std::string>& known, const std::string& what, const std::string& source) {
   if (!json.is_object()) return bad(source, fmt::format("{}: expected an object, found {}", what, json.type_name()));
   for (const auto& [key, value] : json.items())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      return bad(source, fmt::format("{}: {}", what, unknown("key", key, known)));
+      return bad(source, fmt::format("{}: there is no key '{}'{}", what, key, did_you_mean(key, known)));
   return {};
 }
 
@@ -84,9 +74,8 @@ Result<void> vector(const Json& json, const char* key, const std::string& what, 
 }
 
 Result<void> unit(double* q, const std::string& what, const std::string& source) {
-  const double n = std::sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-  if (!(std::abs(n - 1) <= 1e-6)) return bad(source, fmt::format("{}: the quaternion has norm {:g}, not 1", what, n));
-  for (int i = 0; i < 4; ++i) q[i] /= n;
+  if (const double length = make_unit(q); length != 1)
+    return bad(source, fmt::format("{}: the quaternion has norm {:g}, not 1", what, length));
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 
+#include "invar/io/quaternion.hpp"
 #include "invar/io/toml_tree.hpp"
 #include "invar/model/model.hpp"
 
@@ -44,8 +45,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 /// The end of a sentence that refuses a word: the nearest of the words that would do, or all of them.
 std::string hint(std::string_view found, const std::vector<std::string>& words, const char* introduction) {
-  const std::string near = nearest(found, words);
-  if (!near.empty()) return fmt::format("; did you mean '{}'?", near);
+  if (const std::string near = did_you_mean(found, words); !near.empty()) return near;
   return words.empty() ? std::string() : fmt::format("; {} {}", introduction, joined(words));
 }
 
@@ -225,16 +225,13 @@ Vec3 TomlTable::vec3(std::string_view key, const Vec3& fallback) const {
 }
 
 Quat TomlTable::quaternion(std::string_view key, const Quat& fallback) const {
-  const std::vector<double> x = numbers(key, 4);
+  std::vector<double> x = numbers(key, 4);
   if (x.empty()) return fallback;
-  const Quat q(x[0], x[1], x[2], x[3]);
-  const double excess = q.squaredNorm() - 1;
-  if (!(std::abs(excess) <= 2e-6)) {
-    refuse(key, fmt::format("'{}' is not a unit quaternion (scalar first): its length is {:.9g}", key, std::sqrt(1 + excess)));
+  if (const double length = make_unit(x.data()); length != 1) {
+    refuse(key, fmt::format("'{}' is not a unit quaternion (scalar first): its length is {:.9g}", key, length));
     return fallback;
   }
-  // A quaternion that is unit to round-off is kept as written, so that files can be rewritten without changing a bit.
-  return std::abs(excess) <= 8 * std::numeric_limits<double>::epsilon() ? q : normalized(q);
+  return Quat(x[0], x[1], x[2], x[3]);
 }
 
 Pose TomlTable::pose(std::string_view key) const {

@@ -14,8 +14,11 @@ void System::gather(double t, const State& x) {
 Verdict System::rate(double t, const State& x, Rate& rate) {
   gather(t, x);
   const Verdict verdict = formulation_.rate(x, load_, rate);  // sets the power of efforts and of dissipation
-  for (std::size_t b = 0; b < bodies_.size(); ++b)
-    rate.aux[kWork] += power(load_.port[b], Twist{bodies_[b].w_WB, bodies_[b].v_WC});
+  for (std::size_t b = 0; b < bodies_.size(); ++b) {
+    const Wrench& F = load_.port[b];
+    loaded_ = loaded_ || !F.force.isZero(0) || !F.moment.isZero(0);
+    rate.aux[kWork] += power(F, Twist{bodies_[b].w_WB, bodies_[b].v_WC});
+  }
   return verdict;
 }
 

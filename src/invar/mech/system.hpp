@@ -32,6 +32,9 @@ class System {
   Verdict evaluate(double t, const State& x, Evaluation& out);
   /// The load at t, x as last computed by rate or evaluate.
   const Load& load() const { return load_; }
+  /// Whether a wrench acted from outside in any rate computed since forget_loads(): in any stage of the steps between.
+  bool loaded() const { return loaded_; }
+  void forget_loads() { loaded_ = false; }
 
   void retract(const State& from, const VecX& u, State& to) const { formulation_.retract(from, u, to); }
   void pull(const VecX& u, const VecX& v, VecX& u_dot) const { formulation_.pull(u, v, u_dot); }
@@ -47,6 +50,7 @@ class System {
   std::vector<const Environment*> environments_;
   Bodies bodies_;
   Load load_;
+  bool loaded_ = false;
   double inside_ = std::numeric_limits<double>::quiet_NaN();  ///< s; middle of the segment entered last
 };
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "invar/base/check.hpp"
 #include "invar/model/model_check.hpp"
 
 // The order of the work: names first, since every later sentence uses them; then bodies, joints, couplings and frames one by
@@ -158,6 +159,13 @@ Result<Model> Model::build(const ModelSpec& spec, Warnings* warnings) {
   if (const Flaw f = set_initial(spec, *joints, m.joints_, m.initial_q_)) return tl::unexpected(*f);
   for (const Joint& j : m.joints_) m.initial_named_.push_back(spec.initial.empty() || spec.initial.contains(j.name));
   return m;
+}
+
+Model Model::with_joint_frames(const std::vector<Pose>& X_PF, const std::vector<Pose>& X_CM) const {
+  INVAR_CHECK(X_PF.size() == joints_.size() && X_CM.size() == joints_.size(), "there is a pair of frames per joint");
+  Model other = *this;
+  for (std::size_t j = 0; j < joints_.size(); ++j) other.joints_[j].X_PF = X_PF[j], other.joints_[j].X_CM = X_CM[j];
+  return other;
 }
 
 std::optional<int> Model::find_body(std::string_view name) const {

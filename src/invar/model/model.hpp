@@ -76,6 +76,9 @@ class Model {
   /// Checks everything that can be known without a configuration. Warnings (an axis normalised, say) go to `warnings`.
   static Result<Model> build(const ModelSpec& spec, std::vector<std::string>* warnings = nullptr);
 
+  /// The same mechanism with other frames F and M, one of each per joint; everything else stays, scales included.
+  Model with_joint_frames(const std::vector<Pose>& X_PF, const std::vector<Pose>& X_CM) const;
+
   const std::string& name() const { return name_; }
   const Vec3& gravity() const { return gravity_; }
   const std::vector<Body>& bodies() const { return bodies_; }
@@ -120,5 +123,15 @@ class Model {
 
 /// The candidate nearest to `word` in spelling, for "did you mean": empty when nothing is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+/// "; did you mean 'x'?" for the end of a sentence that refuses a word, or nothing when nothing is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
+/// The names of bodies, joints, couplings or frames.
+template <class Items>
+std::vector<std::string> names_of(const Items& items) {
+  std::vector<std::string> names;
+  for (const auto& item : items) names.push_back(item.name);
+  return names;
+}
 
 }  // namespace invar

@@ -10,8 +10,7 @@ namespace invar {
 std::string suggestion(std::string_view word, const Index& names) {
   std::vector<std::string> all;
   for (const auto& [name, index] : names) all.push_back(name);
-  const std::string near = nearest(word, all);
-  return near.empty() ? std::string() : fmt::format("; did you mean '{}'?", near);
+  return did_you_mean(word, all);
 }
 
 bool is_pose(const Pose& pose) {

@@ -102,7 +102,10 @@ Result<VecX> coordinates_from(JointKind kind, const std::string& joint, const st
 
   // A rotation vector in place of a quaternion.
   if (kind == JointKind::Spherical && size == 3) {
-    const Quat r = exp_so3(Vec3(numbers[0], numbers[1], numbers[2]));
+    const Vec3 u(numbers[0], numbers[1], numbers[2]);
+    if (!(u.norm() <= 1e6))
+      return tl::unexpected(error_at(where, field, "joint '{}': a rotation vector of more than 1e6 rad says no attitude", joint));
+    const Quat r = exp_so3(u);
     q << r.w(), r.x(), r.y(), r.z();
     return q;
   }

@@ -44,7 +44,11 @@ const std::vector<LawKind>& law_kinds() {
       {"quaternion_norm", "quaternion_norm", "1", {Absolute}, "largest deviation of a quaternion from unit norm"},
       {"max_force", nullptr, "N", {Absolute}, "largest reaction force at recorded samples"},
       {"max_moment", nullptr, "N m", {Absolute}, "largest reaction moment at recorded samples"},
-      {"final", nullptr, "SI", {Absolute}, "largest distance of the last state from given numbers"},
+      {"final",
+       nullptr,
+       "m, rad, m/s or rad/s",
+       {Absolute},
+       "largest distance of the last state from given numbers, attitudes by their angle"},
   };
   return kinds;
 }
@@ -100,14 +104,27 @@ std::vector<double> reached(const Law& law, const Model& model, const Evaluation
   return {u.x(), u.y(), u.z()};
 }
 
-// Largest difference; a quaternion and its negative are the same attitude.
-double distance(const std::vector<double>& a, const std::vector<double>& b, bool quaternion) {
-  double plus = 0, minus = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    keep_largest(plus, std::abs(a[i] - b[i]));
-    keep_largest(minus, std::abs(a[i] + b[i]));
-  }
-  return quaternion ? std::min(plus, minus) : plus;
+// Where a quaternion begins among the numbers of a `final` law; past their end where there is none.
+std::size_t quaternion_at(const Law& law, const Model& model) {
+  const std::size_t none = law.target.size();
+  if (law.field != "q") return none;
+  if (law.body >= 0) return 0;
+  const Joint& j = model.joints()[static_cast<std::size_t>(law.joint)];
+  return j.nq > j.nv ? static_cast<std::size_t>(j.nq) - 4 : none;
+}
+
+// Largest difference of the numbers; attitudes are compared as rotations, by the angle between them, for q and -q are one
+// attitude.
+double distance(const std::vector<double>& a, const std::vector<double>& b, std::size_t quaternion) {
+  double largest = 0;
+  for (std::size_t i = 0; i < quaternion; ++i) keep_largest(largest, std::abs(a[i] - b[i]));
+  if (quaternion == a.size()) return largest;
+  const auto attitude = [quaternion](const std::vector<double>& x) {
+    const double* q = x.data() + quaternion;
+    return Quat(q[0], q[1], q[2], q[3]);
+  };
+  keep_largest(largest, log_so3(normalized(attitude(a)).conjugate() * normalized(attitude(b))).norm());
+  return largest;
 }
 
 }  // namespace
@@ -115,9 +132,9 @@ double distance(const std::vector<double>& a, const std::vector<double>& b, bool
 std::string LawResult::text() const {
   const std::string what = subject.empty() ? name : fmt::format("{} ({})", name, subject);
   const std::string number = std::isfinite(value) ? fmt::format("{:.3g}", value) : "no value";
-  return fmt::format("{}: {}{}{}, must be {} {:g}: {}{}", what, number, unit.empty() ? "" : " ", unit,
-                     sense == Law::Sense::Below ? "below" : "above", bound, held ? "held" : "BROKEN",
-                     reason.empty() ? "" : " (" + reason + ")");
+  const std::string of = unit.empty() || unit == "1" ? "" : " " + unit;
+  return fmt::format("{}: {}{}, must be {} {:g}: {}{}", what, number, of, sense == Law::Sense::Below ? "below" : "above", bound,
+                     held ? "held" : "BROKEN", reason.empty() ? "" : " (" + reason + ")");
 }
 
 Judge::Judge(const Model& model, std::vector<Law> laws) : model_(model), laws_(std::move(laws)), largest_(laws_.size(), -1.0) {}
@@ -130,8 +147,7 @@ void Judge::sample(double t, const Evaluation& evaluation) {
     for (std::size_t j = 0; j < evaluation.reactions.size(); ++j) {
       if (law.joint >= 0 && static_cast<int>(j) != law.joint) continue;
       const Wrench& w = evaluation.reactions[j];
-      const double size = force ? w.force.norm() : w.moment.norm();
-      keep_largest(largest_[k], size);
+      keep_largest(largest_[k], force ? w.force.norm() : w.moment.norm());
     }
   }
 }
@@ -155,9 +171,7 @@ LawResult Judge::judge(std::size_t k, const Tally& tally, const Evaluation& last
   } else if (law.name == "final" && last.bodies.size() != model_.bodies().size()) {
     out.reason = "no state was reached";
   } else if (law.name == "final") {
-    const bool quaternion =
-        law.field == "q" && (law.body >= 0 || model_.joints()[static_cast<std::size_t>(law.joint)].kind == JointKind::Spherical);
-    out.value = distance(reached(law, model_, last), law.target, quaternion);
+    out.value = distance(reached(law, model_, last), law.target, quaternion_at(law, model_));
   } else if (largest_[k] < 0) {
     out.reason = "no recorded sample in the window";
   } else {

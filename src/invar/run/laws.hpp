@@ -31,7 +31,7 @@ struct Law {
   int joint = -1;                                          ///< max_force, max_moment (-1: all joints), final
   int body = -1;                                           ///< final
   std::string field;                                       ///< final: "p", "q", "v", "w"
-  std::vector<double> target;                              ///< final: the values to be reached
+  std::vector<double> target;                              ///< final: the values to be reached; attitudes as unit quaternions
   double from = -std::numeric_limits<double>::infinity();  ///< max_force, max_moment: closed window of time, s
   double to = std::numeric_limits<double>::infinity();
 };
@@ -47,7 +47,7 @@ struct LawResult {
   bool held = false;
   std::string reason;
 
-  /// "energy_drift: 3.1e-11 of the largest kinetic energy, must be below 1e-09: held".
+  /// "energy_drift: 3.1e-11 of the largest kinetic energy, must be below 1e-09: held"; pure numbers without a unit.
   std::string text() const;
 };
 

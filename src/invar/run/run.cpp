@@ -8,38 +8,16 @@
 #include <cmath>
 
 #include "invar/base/check.hpp"
-#include "invar/mech/augmented.hpp"
+#include "invar/mech/system.hpp"
 #include "invar/run/words.hpp"
 
 namespace invar {
-
-const std::vector<std::string>& formulation_names() {
-  static const std::vector<std::string> names = {"augmented"};
-  return names;
-}
-
-std::string flaw(const Method& m) {
-  const auto& formulations = formulation_names();
-  if (std::find(formulations.begin(), formulations.end(), m.formulation) == formulations.end())
-    return fmt::format("there is no formulation '{}' in this version; known are: {}", m.formulation,
-                       fmt::join(formulations, ", "));
-  auto integrator = make_integrator(m.integrator, m.options);
-  if (!integrator) return integrator.error().what;
-  if (!(*integrator)->adaptive() && !(m.step > 0 && std::isfinite(m.step)))
-    return fmt::format("'{}' takes steps of a fixed length: step must be a positive number of seconds", m.integrator);
-  if (!(m.baumgarte_alpha >= 0 && m.baumgarte_beta >= 0)) return "baumgarte takes two numbers that are not negative";
-  return {};
-}
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
-
-bool acts(const Port& port) {
-  return std::any_of(port.begin(), port.end(), [](const Wrench& w) { return !w.force.isZero(0) || !w.moment.isZero(0); });
-}
 
 // The state of one run. Steps, samples and verdicts are separate functions over it.
 class Loop {
@@ -72,6 +50,7 @@ class Loop {
   double sample_time(long j) const;
   void watch_rank();
   bool go_on();
+  bool stopped();
   bool failed(const Verdict& verdict, double t);
   Result<Outcome> outcome();
 
@@ -170,6 +149,7 @@ bool Loop::adaptive_segment(double a, double b) {
 // One step of at most h, its observation and its entry in the tally.
 bool Loop::advance(double t, double h, double aim, double& t_next) {
   double done = 0;
+  system_.forget_loads();
   Verdict verdict = integrator_->step(system_, t, h, x_, done);
   if (verdict.ok() && !(x_.v.allFinite() && x_.q.allFinite())) verdict.status = Status::NotFinite;
   if (!verdict.ok()) return failed(verdict, t);
@@ -177,9 +157,8 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
   t_next = t + done;
   if (done >= h || aim - t_next <= 1e-14 * std::max(std::abs(aim), std::abs(t))) t_next = aim;
   if (!(t_next > t)) return failed({Status::StepTooSmall, -1, -1, done}, t);
-  const bool loaded = acts(system_.load().port);
   observer_.observe(t_next, *formulation_, x_, seen_);
-  tally_.step(seen_, loaded);
+  tally_.step(seen_, system_.loaded());
   watch_rank();
   return true;
 }
@@ -211,7 +190,7 @@ bool Loop::dense_samples(double t, double t_next, double b) {
   for (double s = sample_time(next_sample_); s <= t_next; s = sample_time(++next_sample_)) {
     if (s < t_next) {
       integrator_->interpolate(system_, (s - t) / (t_next - t), between_);
-      if (!sample(s, between_, false)) return false;
+      if (!sample(s, between_, false) || stopped()) return false;
     } else if (t_next == b && b < scenario_.end_time) {
       sample_due_ = true;
     } else if (!sample(s, x_, true)) {
@@ -241,9 +220,13 @@ bool Loop::go_on() {
     shown_ = Clock::now();
     options_.progress({seen_.t, scenario_.start_time, scenario_.end_time, tally_.steps, seconds_since(began_)});
   }
-  if (options_.stop == nullptr || !options_.stop->load(std::memory_order_relaxed)) return true;
+  return !stopped();
+}
+
+bool Loop::stopped() {
+  if (options_.stop == nullptr || !options_.stop->load(std::memory_order_relaxed)) return false;
   out_.end = Outcome::End::Interrupted;
-  return false;
+  return true;
 }
 
 bool Loop::failed(const Verdict& verdict, double t) {
@@ -268,24 +251,14 @@ Result<Outcome> Loop::outcome() {
   return out_;
 }
 
-Result<std::unique_ptr<Formulation>> make_formulation(const Model& model, const Method& method) {
-  AugmentedOptions options;
-  options.project = method.project;
-  options.baumgarte_alpha = method.baumgarte_alpha;
-  options.baumgarte_beta = method.baumgarte_beta;
-  return std::make_unique<Augmented>(model, options);
-}
-
 }  // namespace
 
 Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
   INVAR_CHECK(scenario.model != nullptr, "a scenario has a model");
-  if (const std::string why = flaw(scenario.method); !why.empty()) return fail(ErrorKind::Scenario, why, scenario.path);
-  if (!(scenario.end_time > scenario.start_time))
-    return fail(ErrorKind::Scenario, "the run ends before it begins", scenario.path);
+  if (const auto no = objection(scenario.method)) return fail(ErrorKind::Scenario, no->what, scenario.path);
+  if (const auto no = time_objection(scenario)) return fail(ErrorKind::Scenario, no->what, scenario.path);
   auto formulation = make_formulation(*scenario.model, scenario.method);
-  if (!formulation) return tl::unexpected(formulation.error());
-  const auto start = state_at(**formulation, scenario.start);
+  const auto start = state_at(*formulation, scenario.start);
   if (!start) {
     Error error = start.error();
     if (error.where.empty()) error.where = scenario.path;
@@ -293,7 +266,7 @@ Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
   }
   auto integrator = make_integrator(scenario.method.integrator, scenario.method.options);
   if (!integrator) return tl::unexpected(integrator.error());
-  return Loop(scenario, options, std::move(*formulation), std::move(*integrator)).run(*start);
+  return Loop(scenario, options, std::move(formulation), std::move(*integrator)).run(*start);
 }
 
 }  // namespace invar

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "invar/integrate/make.hpp"
+#include "invar/mech/formulation.hpp"
+
+namespace invar {
+
+/// How a motion is computed.
+struct Method {
+  std::string formulation = "augmented";
+  std::string integrator = "rk4";
+  double step = 0;             ///< s; fixed-step methods: the longest step; adaptive ones: unused
+  IntegratorOptions options;   ///< tolerances and limits of adaptive methods
+  bool project = true;         ///< move the state back onto its constraints after every step
+  double baumgarte_alpha = 0;  ///< 1/s; both: J a = γ − 2 alpha (velocity residual) − beta² (position residual), so a gap
+  double baumgarte_beta = 0;   ///< 1/s; moves like an oscillator of the angular frequency beta and the damping ratio alpha/beta
+};
+
+/// What makes no sense in a method or a scenario: the key of scenario files that says it, and a sentence.
+struct Objection {
+  std::string key;
+  std::string what;
+};
+
+/// The first objection to a method, if any. The table of legal pairs: every flow (rk4, semi_implicit_euler, dopri5) takes
+/// every formulation.
+std::optional<Objection> objection(const Method& method);
+
+/// The formulations that exist.
+const std::vector<std::string>& formulation_names();
+
+/// The formulation of a method without objection.
+std::unique_ptr<Formulation> make_formulation(const Model& model, const Method& method);
+
+}  // namespace invar
