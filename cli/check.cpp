@@ -4,55 +4,52 @@
 #include <nlohmann/json.hpp>
 
 #include "console.hpp"
+#include "invar/io/model_file.hpp"
+#include "invar/mech/exactness.hpp"
 #include "invar/run/start.hpp"
 
 namespace invar::cli {
 namespace {
 
-struct Arguments {
-  std::string model;
-  bool json = false;
-};
-
 using Json = nlohmann::ordered_json;
 
-void print_json(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
+// What is worth knowing about a model that is fine.
+struct Findings {
+  std::vector<std::string> warnings, notes;
+};
 
 // The form of the file, the sense of the model, and whether its start configuration can be assembled.
-Result<Model> check(const std::string& path, std::vector<std::string>& warnings) {
-  auto model = load_model(path, warnings);
+Result<Model> check(const std::string& path, Findings& found) {
+  auto model = read_model(path, &found.warnings);
   if (!model) return model;
-  auto bodies = bodies_at(*model, Start(*model));
-  if (bodies) return model;
-  Error error = bodies.error();
-  if (error.where.empty()) error.where = path;
-  return tl::unexpected(error);
+  const auto bodies = bodies_at(*model, Start(*model));
+  if (!bodies) return fail(bodies.error().kind, bodies.error().what, bodies.error().where.empty() ? path : bodies.error().where);
+  if (const Exactness e = exactness(*model, *bodies); e.relies())
+    found.notes.push_back(fmt::format("mobility {} relies on exact dimensions: see invar info", e.mobility));
+  return model;
 }
 
-void check_verb(const Arguments& args, Context& context) {
-  std::vector<std::string> warnings;
-  auto model = check(args.model, warnings);
+void check_verb(const ModelArguments& args, Context& context) {
+  Findings found;
+  const auto model = check(args.model, found);
   if (args.json) {
-    Json out = {{"ok", model.has_value()}, {"warnings", warnings}};
+    Json out = {{"ok", model.has_value()}, {"warnings", found.warnings}, {"notes", found.notes}};
     out["error"] = model ? Json(nullptr) : Json{{"where", model.error().where}, {"what", model.error().what}};
     print_json(out);
-    if (!model) context.exit_code = model.error().kind == ErrorKind::Numerics ? kNumericsFailed : kBadInput;
+    if (!model) context.exit_code = exit_code(model.error());
     return;
   }
-  warn(warnings, context);
+  warn(found.warnings, context);
   if (!model) return report(model.error(), context);
+  for (const std::string& note : found.notes) say(fmt::format("note: {}: {}", args.model, note), context);
   if (!context.quiet) fmt::print("{}: fine ({} bodies, {} joints)\n", args.model, model->bodies().size(), model->joints().size());
 }
 
 }  // namespace
 
 void add_check(CLI::App& app, Context& context) {
-  auto* verb = app.add_subcommand("check", "Say whether a model file describes a mechanism");
-  auto args = std::make_shared<Arguments>();
-  verb->add_option("model", args->model, "Model file")->required();
-  verb->add_flag("--json", args->json, "Answer as JSON");
-  verb->footer("Example: invar check models/four_bar.toml");
-  verb->callback([args, &context] { check_verb(*args, context); });
+  add_model_verb(app, "check", "Say whether a model file describes a mechanism", "invar check models/four_bar.toml", context,
+                 check_verb);
 }
 
 }  // namespace invar::cli

@@ -8,18 +8,19 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
-
-#include "invar/io/model_file.hpp"
+#include <nlohmann/json.hpp>
 
 namespace invar::cli {
 
 void report(const Error& error, Context& context) {
   fmt::print(stderr, "error: {}\n", error.text());
-  context.exit_code = error.kind == ErrorKind::Numerics ? kNumericsFailed : kBadInput;
+  context.exit_code = exit_code(error);
 }
+
+int exit_code(const Error& error) { return error.kind == ErrorKind::Numerics ? kNumericsFailed : kBadInput; }
 
 void warn(const std::vector<std::string>& warnings, const Context& context) {
   if (context.quiet) return;
@@ -30,19 +31,40 @@ void say(const std::string& line, const Context& context) {
   if (!context.quiet) fmt::print(stderr, "{}\n", line);
 }
 
-Result<Model> load_model(const std::string& path, std::vector<std::string>& warnings) {
-  auto spec = read_model_file(path);
-  if (!spec) return tl::unexpected(spec.error());
-  return Model::build(*spec, &warnings);
+void add_model_verb(CLI::App& app, const char* name, const char* help, const char* example, Context& context,
+                    void (*verb)(const ModelArguments&, Context&)) {
+  auto* command = app.add_subcommand(name, help);
+  auto args = std::make_shared<ModelArguments>();
+  command->add_option("model", args->model, "Model file")->required();
+  command->add_flag("--json", args->json, "Answer as JSON");
+  command->footer(std::string("Example: ") + example);
+  command->callback([args, verb, &context] { verb(*args, context); });
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 Result<std::string> read_text(const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(ErrorKind::File, fmt::format("cannot open the file: {}", std::strerror(errno)), path);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (file.bad() || (text.empty() && std::ifstream(path).peek() == EOF && errno == EISDIR))
-    return fail(ErrorKind::File, "cannot read the file", path);
+  constexpr std::size_t kLargest = 64u << 20;
+  const bool from_stdin = path == "-";
+  const std::string shown = from_stdin ? "stdin" : path;
+  std::error_code none;
+  if (!from_stdin && std::filesystem::is_directory(path, none)) return fail(ErrorKind::File, "is a directory, not a file", path);
+  std::ifstream file;
+  if (!from_stdin) file.open(path, std::ios::binary);
+  if (!from_stdin && !file) return fail(ErrorKind::File, fmt::format("cannot open the file: {}", std::strerror(errno)), path);
+
+  // A block at a time: the size that the system tells means nothing for pipes and devices.
+  std::istream& in = from_stdin ? std::cin : file;
+  std::string text;
+  std::vector<char> block(1u << 16);
+  while (in && text.size() <= kLargest) {
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad()) return fail(ErrorKind::File, "cannot read the file", shown);
+  if (text.size() > kLargest) return fail(ErrorKind::File, fmt::format("is larger than {} bytes", kLargest), shown);
   return text;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,26 @@ namespace invar::cli {
 
 /// Prints "error: where: what" and sets the exit code that belongs to its kind.
 void report(const Error& error, Context& context);
+/// The exit code that belongs to its kind.
+int exit_code(const Error& error);
 /// Prints "warning: ..." unless quiet.
 void warn(const std::vector<std::string>& warnings, const Context& context);
 /// Prints a line to stderr unless quiet.
 void say(const std::string& line, const Context& context);
 
-/// A model file, read and checked.
-Result<Model> load_model(const std::string& path, std::vector<std::string>& warnings);
+/// The verbs that look at a model file: its path, and whether the answer is JSON.
+struct ModelArguments {
+  std::string model;
+  bool json = false;
+};
+/// Adds such a verb with its help and an example.
+void add_model_verb(CLI::App& app, const char* name, const char* help, const char* example, Context& context,
+                    void (*verb)(const ModelArguments&, Context&));
 
-/// The whole of a file, or of standard input for "-".
+/// Prints JSON, indented; bytes that are not UTF-8 are replaced.
+void print_json(const nlohmann::ordered_json& json);
+
+/// The whole of a file, or of standard input for "-"; at most 64 MiB.
 Result<std::string> read_text(const std::string& path);
 
 /// Progress of a run on stderr: one line that rewrites itself on a terminal, a plain line every few seconds otherwise.

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include "console.hpp"
+#include "invar/io/model_file.hpp"
 #include "invar/io/state_json.hpp"
 #include "invar/mech/augmented.hpp"
+#include "invar/run/method.hpp"
 #include "invar/run/words.hpp"
 
 namespace invar::cli {
@@ -71,7 +73,7 @@ Result<std::string> evaluate(const Model& model, const Arguments& args) {
 
 void eval_verb(const Arguments& args, Context& context) {
   std::vector<std::string> warnings;
-  auto model = load_model(args.model, warnings);
+  auto model = read_model(args.model, &warnings);
   warn(warnings, context);
   if (!model) return report(model.error(), context);
   auto text = evaluate(*model, args);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <Eigen/Eigenvalues>
 #include <nlohmann/json.hpp>
 
 #include "console.hpp"
+#include "invar/io/model_file.hpp"
 #include "invar/mech/augmented.hpp"
+#include "invar/mech/exactness.hpp"
 #include "invar/mech/spanning_tree.hpp"
 #include "invar/run/start.hpp"
 #include "invar/run/words.hpp"
@@ -12,17 +15,14 @@
 namespace invar::cli {
 namespace {
 
-struct Arguments {
-  std::string model;
-  bool json = false;
-};
-
 using Json = nlohmann::ordered_json;
 
-// Rows, rank and freedoms at the start configuration, and which reactions follow from the motion alone.
+// Rows, rank and freedoms at the start configuration, which reactions follow from the motion alone, and what of it rests on exact
+// dimensions.
 struct Analysis {
   Mobility mobility;
   std::vector<JointVerdict> verdicts;  // per joint
+  Exactness exactness;
 
   int redundant() const { return mobility.rows - mobility.rank; }
 };
@@ -34,7 +34,7 @@ Result<Analysis> analyse(const Model& model, const std::string& path) {
   Evaluation e;
   if (const Verdict verdict = formulation.evaluate(*x, Load(model), e); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), path);
-  return Analysis{formulation.mobility(), e.verdicts};
+  return Analysis{formulation.mobility(), e.verdicts, exactness(model, *bodies)};
 }
 
 double total_mass(const Model& model) {
@@ -43,21 +43,31 @@ double total_mass(const Model& model) {
   return sum;
 }
 
+Vec3 principal_moments(const Body& body) { return Eigen::SelfAdjointEigenSolver<Mat3>(body.inertia.I_C).eigenvalues(); }
+
+std::vector<std::string> joint_names(const Model& model, const std::vector<int>& joints) {
+  std::vector<std::string> names;
+  for (const int j : joints) names.push_back(model.joints()[static_cast<std::size_t>(j)].name);
+  return names;
+}
+
 std::string kind_text(const Joint& j) {
   return j.kind == j.spec_kind ? name(j.kind) : fmt::format("{} (locked)", name(j.spec_kind));
 }
 
 std::string loop_text(const Model& model) {
-  std::vector<std::string> names;
-  for (const int j : spanning_tree(model).closures) names.push_back(model.joints()[static_cast<std::size_t>(j)].name);
+  const auto names = joint_names(model, spanning_tree(model).closures);
   return names.empty() ? "none" : fmt::format("{} (closed by {})", names.size(), fmt::join(names, ", "));
 }
 
 void print_table(const Model& model, const Analysis& m) {
   fmt::print("{}\n  gravity    [{:g}, {:g}, {:g}] m/s^2\n  mass       {:g} kg\n", model.name(), model.gravity().x(),
              model.gravity().y(), model.gravity().z(), total_mass(model));
-  fmt::print("\n  {:<20} {:>12}  {}\n", "body", "mass [kg]", "principal size of inertia about the COM [kg m^2]");
-  for (const Body& b : model.bodies()) fmt::print("  {:<20} {:>12.6g}  {:.6g}\n", b.name, b.inertia.mass, b.inertia.I_C.norm());
+  fmt::print("\n  {:<20} {:>12}  {}\n", "body", "mass [kg]", "principal moments of inertia about the COM [kg m^2]");
+  for (const Body& b : model.bodies()) {
+    const Vec3 I = principal_moments(b);
+    fmt::print("  {:<20} {:>12.6g}  {:.6g}, {:.6g}, {:.6g}\n", b.name, b.inertia.mass, I[0], I[1], I[2]);
+  }
   fmt::print("\n  {:<20} {:<20} {:<20} {:<20} {:>8}\n", "joint", "kind", "parent", "child", "freedoms");
   for (const Joint& j : model.joints())
     fmt::print("  {:<20} {:<20} {:<20} {:<20} {:>8}\n", j.name, kind_text(j), model.body_name(j.parent), model.body_name(j.child),
@@ -66,6 +76,9 @@ void print_table(const Model& model, const Analysis& m) {
   fmt::print("  couplings  {}\n", model.couplings().size());
   fmt::print("  rows       {}\n  rank       {}\n  redundant  {}\n  mobility   {} at the start configuration\n", m.mobility.rows,
              m.mobility.rank, m.redundant(), m.mobility.freedoms);
+  if (m.exactness.relies())
+    fmt::print("  exactness  mobility {} relies on exact dimensions, slightly other ones leave {}: {}\n", m.exactness.mobility,
+               m.exactness.generic_mobility, fmt::join(joint_names(model, m.exactness.joints), ", "));
   std::vector<std::string> open;
   for (std::size_t j = 0; j < m.verdicts.size(); ++j)
     if (!m.verdicts[j].determined) open.push_back(model.joints()[j].name);
@@ -78,7 +91,10 @@ Json to_json(const Model& model, const Analysis& m) {
   out["gravity"] = {model.gravity().x(), model.gravity().y(), model.gravity().z()};
   out["mass"] = total_mass(model);
   out["bodies"] = Json::array();
-  for (const Body& b : model.bodies()) out["bodies"].push_back({{"name", b.name}, {"mass", b.inertia.mass}});
+  for (const Body& b : model.bodies()) {
+    const Vec3 I = principal_moments(b);
+    out["bodies"].push_back({{"name", b.name}, {"mass", b.inertia.mass}, {"principal_moments", {I[0], I[1], I[2]}}});
+  }
   out["joints"] = Json::array();
   for (std::size_t k = 0; k < model.joints().size(); ++k) {
     const Joint& j = model.joints()[k];
@@ -91,8 +107,7 @@ Json to_json(const Model& model, const Analysis& m) {
                              {"freedoms", j.nv},
                              {"determined", m.verdicts[k].determined}});
   }
-  out["closures"] = Json::array();
-  for (const int j : spanning_tree(model).closures) out["closures"].push_back(model.joints()[static_cast<std::size_t>(j)].name);
+  out["closures"] = joint_names(model, spanning_tree(model).closures);
   out["couplings"] = model.couplings().size();
   out["freedoms"] = model.nv();
   out["loops"] = out["closures"].size();
@@ -100,18 +115,22 @@ Json to_json(const Model& model, const Analysis& m) {
   out["rank"] = m.mobility.rank;
   out["redundant"] = m.redundant();
   out["mobility"] = m.mobility.freedoms;
+  out["relies_on_exact_dimensions"] = m.exactness.decided ? Json(m.exactness.relies()) : Json(nullptr);
+  out["generic_rank"] = m.exactness.decided ? Json(m.exactness.generic_rank) : Json(nullptr);
+  out["generic_mobility"] = m.exactness.decided ? Json(m.exactness.generic_mobility) : Json(nullptr);
+  out["exact_joints"] = joint_names(model, m.exactness.joints);
   return out;
 }
 
-void info_verb(const Arguments& args, Context& context) {
+void info_verb(const ModelArguments& args, Context& context) {
   std::vector<std::string> warnings;
-  auto model = load_model(args.model, warnings);
+  auto model = read_model(args.model, &warnings);
   warn(warnings, context);
   if (!model) return report(model.error(), context);
   auto analysis = analyse(*model, args.model);
   if (!analysis) return report(analysis.error(), context);
   if (args.json)
-    fmt::print("{}\n", to_json(*model, *analysis).dump(2, ' ', false, Json::error_handler_t::replace));
+    print_json(to_json(*model, *analysis));
   else
     print_table(*model, *analysis);
 }
@@ -119,12 +138,8 @@ void info_verb(const Arguments& args, Context& context) {
 }  // namespace
 
 void add_info(CLI::App& app, Context& context) {
-  auto* verb = app.add_subcommand("info", "Bodies, joints, loops, rank and mobility of a model");
-  auto args = std::make_shared<Arguments>();
-  verb->add_option("model", args->model, "Model file")->required();
-  verb->add_flag("--json", args->json, "Answer as JSON");
-  verb->footer("Example: invar info models/stewart.toml");
-  verb->callback([args, &context] { info_verb(*args, context); });
+  add_model_verb(app, "info", "Bodies, joints, loops, rank and mobility of a model", "invar info models/stewart.toml", context,
+                 info_verb);
 }
 
 }  // namespace invar::cli

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "invar/io/build_info.hpp"
+#include "invar/model/model.hpp"
 #include "verbs.hpp"
 
 namespace invar::cli {
@@ -13,6 +14,18 @@ std::string version_text() {
   const BuildInfo info = build_info();
   return fmt::format("invar {}\ncompiler  {}\nbuild     {} ({})\nwith      Eigen {}, HDF5 {}", info.version, info.compiler,
                      INVAR_BUILD_FLAGS, info.flags, info.eigen, info.hdf5);
+}
+
+// What is wrong with the command line and where to read on. An unknown verb is what the parser calls a missing one.
+std::string complaint(CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  for (const CLI::App* verb : app.get_subcommands())
+    return fmt::format("{} (see invar {} --help)", error.what(), verb->get_name());
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) verbs.push_back(verb->get_name());
+  for (int i = 1; i < argc; ++i)
+    if (const std::string word = argv[i]; !word.empty() && word[0] != '-')
+      return fmt::format("there is no verb '{}'{} (see invar --help)", word, did_you_mean(word, verbs));
+  return fmt::format("{} (see invar --help)", error.what());
 }
 
 int go(int argc, char** argv) {
@@ -36,7 +49,7 @@ int go(int argc, char** argv) {
   } catch (const CLI::Success& e) {
     return app.exit(e);  // --help and --version
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "error: {} (see invar --help)\n", e.what());
+    fmt::print(stderr, "error: {}\n", complaint(app, e, argc, argv));
     return kBadInput;
   }
   return context.exit_code;

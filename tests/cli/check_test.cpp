@@ -42,6 +42,11 @@ TEST(Program, WrongCommandLinesEndWithTwoAndOneErrorLine) {
   }
 }
 
+TEST(Program, UnknownVerbIsNamedWithASuggestion) {
+  EXPECT_EQ(invar({"-q", "chek", "x"}).err, "error: there is no verb 'chek'; did you mean 'check'? (see invar --help)\n");
+  EXPECT_EQ(invar({"run"}).err, "error: scenario is required (see invar run --help)\n");
+}
+
 TEST(Check, GoodModelIsFine) {
   const Ended e = invar({"check", model("four_bar")});
   EXPECT_EQ(e.code, 0) << e.err;
@@ -116,6 +121,28 @@ TEST(Info, KnowsTheMobilityOfRingAndDoor) {
   const json door = json::parse(invar({"info", "--json", model("door")}).out);
   EXPECT_EQ(door["mobility"], 1);
   EXPECT_EQ(door["redundant"], 5);
+}
+
+// A solid cylinder of 1 kg along x, radius 0.1 m, 1 m long: m r²/2 about its axis, m (3 r² + l²)/12 across.
+TEST(Info, GivesPrincipalMomentsOfInertia) {
+  const json chain = json::parse(invar({"info", "--json", model("paper_a_chain")}).out);
+  const json I = chain["bodies"][0]["principal_moments"];
+  EXPECT_NEAR(I[0].get<double>(), 0.005, 1e-15);
+  EXPECT_NEAR(I[1].get<double>(), 0.0858333333333333, 1e-15);
+  EXPECT_NEAR(I[2].get<double>(), 0.0858333333333333, 1e-15);
+  const Ended e = invar({"info", model("paper_a_chain")});
+  EXPECT_TRUE(has(e.out, "principal moments") && has(e.out, "0.005, 0.0858333, 0.0858333")) << e.out;
+}
+
+TEST(Info, SaysWhatReliesOnExactDimensions) {
+  const json bricard = json::parse(invar({"info", "--json", model("bricard")}).out);
+  EXPECT_TRUE(bricard["relies_on_exact_dimensions"].get<bool>());
+  EXPECT_EQ(bricard["generic_mobility"], 0);
+  EXPECT_EQ(bricard["exact_joints"].size(), 6u);
+  EXPECT_TRUE(has(invar({"info", model("bricard")}).out, "mobility 1 relies on exact dimensions"));
+  EXPECT_TRUE(has(invar({"check", model("bricard")}).err, "relies on exact dimensions"));
+  EXPECT_FALSE(json::parse(invar({"info", "--json", model("table")}).out)["relies_on_exact_dimensions"].get<bool>());
+  EXPECT_TRUE(invar({"check", model("table")}).err.empty());
 }
 
 }  // namespace invar::testing
