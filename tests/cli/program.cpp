@@ -74,8 +74,8 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string model(const std::string& name) { return std::string(INVAR_SOURCE_DIR) + "/models/" + name + ".toml"; }
-std::string scenario(const std::string& name) { return std::string(INVAR_SOURCE_DIR) + "/scenarios/" + name + ".toml"; }
+std::string model(const std::string& name) { return std::string(INVAR_SOURCE_DIR "/models/") + name + ".toml"; }
+std::string scenario(const std::string& name) { return std::string(INVAR_SOURCE_DIR "/scenarios/") + name + ".toml"; }
 
 std::string python(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {"/usr/bin/python3", "-c", program};

@@ -9,7 +9,7 @@ namespace invar::testing {
 
 static std::vector<std::string> all_scenarios() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(INVAR_SOURCE_DIR) + "/scenarios"))
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(INVAR_SOURCE_DIR "/scenarios")))
     if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
@@ -25,6 +25,6 @@ TEST_P(Scenarios, HoldTheLawsThatTheyState) {
   EXPECT_NE(e.out.find("must be"), std::string::npos) << "a scenario states at least one law";
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Scenarios, ::testing::ValuesIn(all_scenarios()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Files, Scenarios, ::testing::ValuesIn(all_scenarios()), [](const auto& each) { return each.param; });
 
 }  // namespace invar::testing
