@@ -34,7 +34,7 @@ Result<Analysis> analyse(const Model& model, const std::string& path) {
   Evaluation e;
   if (const Verdict verdict = formulation.evaluate(*x, Load(model), e); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), path);
-  return Analysis{formulation.mobility(), e.verdicts, exactness(model, *bodies)};
+  return Analysis{formulation.mobility(), e.verdicts, exactness(model, e.bodies)};
 }
 
 double total_mass(const Model& model) {
