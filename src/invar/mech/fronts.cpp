@@ -65,6 +65,7 @@ Verdict FrontSolver::decide(const KktProblem& problem) {
   border_ = sort.border;
   border_n_.assign(border_.size(), VecX::Zero(core_structure().rows()));
   border_g_.assign(border_.size(), VecX::Zero(6 * core_structure().bodies()));
+  border_size_.assign(border_.size(), 0);
   publish(problem, sort);
   fresh_ = true;
   weakened_ = strengthened_ = false;
@@ -164,6 +165,8 @@ void FrontSolver::build_border(const KktProblem& problem) {
       }
     weigh(g);
     const double norm = std::sqrt(g.dot(u_) + (compliance.array() * n.array().square()).sum());
+    if (border_size_[k] == 0) border_size_[k] = norm;
+    weakened_ |= !(norm > kWatch * border_size_[k]);
     n /= norm;
     g /= norm;
   }

@@ -88,12 +88,13 @@ class FrontSolver {
   bool weakened_ = false, strengthened_ = false;
   int doubtful_block_ = -1;
 
-  std::vector<int> border_;         // core rows
-  std::vector<VecX> border_n_;      // core rows: combinations orthogonal to the kept rows and to each other
-  std::vector<VecX> border_g_;      // 6 core bodies: J^T n
-  VecX rf_, rg_, dx_, dF_;          // residuals and corrections of the problem
-  VecX f_c_, gamma_c_, x_c_, F_c_;  // core
-  VecX u_, b_;                      // 6 core bodies, core rows: work
+  std::vector<int> border_;          // core rows
+  std::vector<VecX> border_n_;       // core rows: combinations orthogonal to the kept rows and to each other
+  std::vector<VecX> border_g_;       // 6 core bodies: J^T n
+  std::vector<double> border_size_;  // size of n before it was made a unit, at the first factor after decide
+  VecX rf_, rg_, dx_, dF_;           // residuals and corrections of the problem
+  VecX f_c_, gamma_c_, x_c_, F_c_;   // core
+  VecX u_, b_;                       // 6 core bodies, core rows: work
   double residual_ = 0;
   int refinements_ = 0;
 };

@@ -44,16 +44,26 @@ Verdict GraphSolver::check_rows_left_out() {
   return {};
 }
 
+// Factor and solve with the rows decided last.
+Verdict GraphSolver::solve_as_decided(const KktInput& input, bool& doubt) {
+  Verdict verdict = fronts_.factor(assembly_.problem());
+  doubt = verdict.status == Status::Singular || fronts_.weakened() || (input.settled && fronts_.strengthened());
+  if (!verdict.ok() || doubt) return verdict;
+  verdict = fronts_.solve(assembly_.problem(), assembly_.force(), assembly_.gamma(), x_, F_);
+  doubt = verdict.status == Status::NotConverged;
+  return verdict;
+}
+
 Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                            std::vector<Wrench>& reactions) {
   assembly_.fill(bodies, input);
-  Verdict verdict = fronts_.factor(assembly_.problem());
-  const bool doubt = fronts_.weakened() || (input.settled && fronts_.strengthened());
-  if (verdict.status == Status::Singular || (verdict.ok() && doubt)) {
+  bool doubt = false;
+  Verdict verdict = solve_as_decided(input, doubt);
+  if (doubt) {
     verdict = fronts_.decide(assembly_.problem());
-    if (verdict.ok()) verdict = fronts_.factor(assembly_.problem());
+    if (verdict.ok()) verdict = solve_as_decided(input, doubt);
+    if (verdict.ok() && doubt) verdict = {Status::Singular, -1, fronts_.doubtful_block(), 0};
   }
-  if (verdict.ok()) verdict = fronts_.solve(assembly_.problem(), assembly_.force(), assembly_.gamma(), x_, F_);
   if (verdict.ok() && input.dynamics) verdict = check_rows_left_out();
   if (!verdict.ok()) return named(verdict);
   assembly_.accelerations(x_, accelerations);

@@ -36,6 +36,7 @@ class GraphSolver final : public KktSolver {
  private:
   Verdict named(Verdict verdict) const;
   Verdict check_rows_left_out();
+  Verdict solve_as_decided(const KktInput& input, bool& doubt);
 
   double length_;
   KktAssembly assembly_;
