@@ -6,6 +6,8 @@
 namespace invar {
 namespace {
 
+constexpr double kLeastPart = 0.01;  // of a correction that is tried
+
 // A residual (numbers along rows) as a relative twist of M in F, World axes, that has these components and nothing along the
 // freedoms: dualᵀ t = 0, also for a screw, whose last row is not orthogonal to its dual. Otherwise rotors and couplings, which
 // see the rates dualᵀ V, would be moved by the residual itself.
@@ -41,6 +43,7 @@ Projection::Projection(const Model& model, KktSolver& solver)
       q_(model.nq()),
       v_(model.nv()),
       correction_(model.bodies().size()),
+      trial_(model.bodies().size()),
       unused_(model.joints().size()) {}
 
 void Projection::measure(const Bodies& bodies, const VecX& wound) {
@@ -68,11 +71,25 @@ Verdict Projection::positions(Bodies& bodies, const VecX& wound, double toleranc
     // Redundant rows contradict each other by round-off in the end: a correction that fails is one that is not needed.
     if (const Verdict v = solver_.solve(bodies, input, correction_, unused_); !v.ok())
       return error.position <= tolerance && v.status == Status::NotConverged ? Verdict{} : v;
-    for (std::size_t b = 0; b < bodies.size(); ++b) {
-      bodies[b].p_WC += correction_[b].a_WC;
-      bodies[b].q_WB = turned(bodies[b].q_WB, correction_[b].alpha_WB);
-    }
+    correct(bodies, wound, error.position, error.position <= tolerance);
   }
+}
+
+// Takes the correction, or from far away the largest half, quarter, .. of it that brings the joints closer: along it every
+// residual falls in proportion, as long as it is short. Where none does (rows that contradict each other) the whole of it.
+void Projection::correct(Bodies& bodies, const VecX& wound, double error, bool whole) {
+  const auto moved = [&](double part) {
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      trial_[b] = bodies[b];
+      trial_[b].p_WC += part * correction_[b].a_WC;
+      trial_[b].q_WB = turned(trial_[b].q_WB, part * correction_[b].alpha_WB);
+    }
+    return constraint_error(model_, trial_, wound).position;
+  };
+  for (double part = 1; !whole && part > kLeastPart; part /= 2)
+    if (moved(part) < error) return bodies.swap(trial_);
+  moved(1);
+  bodies.swap(trial_);
 }
 
 Verdict Projection::velocities(Bodies& bodies, const VecX& wound) {

@@ -23,6 +23,7 @@ class Projection {
 
  private:
   void measure(const Bodies& bodies, const VecX& wound);
+  void correct(Bodies& bodies, const VecX& wound, double error, bool whole);
 
   const Model& model_;
   KktSolver& solver_;
@@ -30,6 +31,7 @@ class Projection {
   VecX coupling_bias_, coupling_q_;  // per coupling
   VecX q_, v_;                       // joint coordinates and rates
   Accelerations correction_;         // per body
+  Bodies trial_;                     // per body
   std::vector<Wrench> unused_;       // per joint
 };
 
