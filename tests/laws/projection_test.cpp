@@ -139,7 +139,8 @@ TEST(ConsistentStart, IsReachedFromFarAway) {
     for (int i = 0; i < cases(100); ++i) {
       Random random(seed(2024), static_cast<std::uint64_t>(i));
       JointState joints = JointState::initial(model);
-      for (int k = 0; k < joints.q.size(); ++k) joints.q[k] += random.uniform(-0.05, 0.05), joints.v[k] = random.normal();
+      for (const Joint& joint : model.joints())
+        if (joint.nq == 1) joints.q[joint.q0] += random.uniform(-0.05, 0.05), joints.v[joint.v0] = random.normal();
       const auto start = make_consistent(model, place(model, joints), 1e-12);
       EXPECT_TRUE(start.has_value()) << file << " " << i << ": " << start.error().text();
     }
