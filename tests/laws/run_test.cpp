@@ -98,6 +98,7 @@ TEST(Run, PulsesGiveForceTimesDurationWhereverTheirEdgesLie) {
   for (const std::string& method : integrator_names())
     for (const auto& [on, off] : {std::pair{0.3, 0.7}, {0.123, 0.777}, {0.41, 0.42}, {0.9, 1.5}}) {
       const Outcome out = outcome_of(pushed(method.c_str(), on, off));
+      EXPECT_EQ(out.end, Outcome::End::Finished) << out.words;
       const double impulse = 2 * (std::min(off, 1.0) - on);
       // Sums of at most 40 steps, each rounded a few times.
       EXPECT_NEAR(metric(out, "momentum_max"), impulse, 1e-13) << method << " " << on << " " << off;
@@ -107,6 +108,7 @@ TEST(Run, PulsesGiveForceTimesDurationWhereverTheirEdgesLie) {
 
 TEST(Run, MomentumIsComparedOnlyWhileNoLoadActs) {
   const Outcome out = outcome_of(pushed("rk4", 0.123, 0.777));
+  EXPECT_EQ(out.end, Outcome::End::Finished) << out.words;
   EXPECT_LT(metric(out, "momentum_drift"), 1e-14);
   EXPECT_NEAR(metric(out, "quiet_time"), 1 - (0.777 - 0.123), 1e-14);
 }
@@ -167,6 +169,7 @@ TEST(Run, SpringsRememberWholeTurns) {
   Bodies start(1);
   start[0].w_WB = Vec3(0, 0, 30);
   const Outcome out = outcome_of(scenario_of(spec, start, 3, "rk4", 1e-3));
+  EXPECT_EQ(out.end, Outcome::End::Finished) << out.words;
   // Inertia 0.02: the angle is 30 sin(t sqrt(2.5)) / sqrt(2.5), almost 19 rad. rk4: (h 1.6)⁴ per radian, 1e-11.
   EXPECT_LT(metric(out, "energy_drift"), 1e-9 * metric(out, "kinetic_max"));
 }
