@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numbers>
 
 #include "console.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/mech/exactness.hpp"
+#include "invar/model/joint/kinds.hpp"
 #include "invar/run/start.hpp"
 
 namespace invar::cli {
@@ -18,12 +21,21 @@ struct Findings {
   std::vector<std::string> warnings, notes;
 };
 
+// Angles are in rad: a start of many turns was more likely meant in degrees.
+void note_angles(const Model& model, std::vector<std::string>& notes) {
+  for (const Joint& j : model.joints())
+    for (int k = 0; k < j.nv; ++k)
+      if (const double q = j.nq == j.nv ? model.initial_q()[j.q0 + k] : 0; winds(j.kind, k) && std::abs(q) > 2 * std::numbers::pi)
+        notes.push_back(fmt::format("joint '{}' starts at {:g} rad, more than a turn (angles are in rad)", j.name, q));
+}
+
 // The form of the file, the sense of the model, and whether its start configuration can be assembled.
 Result<Model> check(const std::string& path, Findings& found) {
   auto model = read_model(path, &found.warnings);
   if (!model) return model;
   const auto bodies = bodies_at(*model, Start(*model));
   if (!bodies) return fail(bodies.error().kind, bodies.error().what, bodies.error().where.empty() ? path : bodies.error().where);
+  note_angles(*model, found.notes);
   if (const Exactness e = exactness(*model, *bodies); e.relies())
     found.notes.push_back(fmt::format("mobility {} relies on exact dimensions: see invar info", e.mobility));
   return model;
@@ -42,7 +54,9 @@ void check_verb(const ModelArguments& args, Context& context) {
   warn(found.warnings, context);
   if (!model) return report(model.error(), context);
   for (const std::string& note : found.notes) say(fmt::format("note: {}: {}", args.model, note), context);
-  if (!context.quiet) fmt::print("{}: fine ({} bodies, {} joints)\n", args.model, model->bodies().size(), model->joints().size());
+  if (!context.quiet)
+    fmt::print("{}: fine ({}, {})\n", args.model, counted(model->bodies().size(), "body", "bodies"),
+               counted(model->joints().size(), "joint", "joints"));
 }
 
 }  // namespace

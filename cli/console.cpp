@@ -41,6 +41,8 @@ void add_model_verb(CLI::App& app, const char* name, const char* help, const cha
   command->callback([args, verb, &context] { verb(*args, context); });
 }
 
+std::string counted(std::size_t n, const char* one, const char* many) { return fmt::format("{} {}", n, n == 1 ? one : many); }
+
 void print_json(const nlohmann::ordered_json& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
@@ -53,7 +55,10 @@ Result<std::string> read_text(const std::string& path) {
   if (!from_stdin && std::filesystem::is_directory(path, none)) return fail(ErrorKind::File, "is a directory, not a file", path);
   std::ifstream file;
   if (!from_stdin) file.open(path, std::ios::binary);
-  if (!from_stdin && !file) return fail(ErrorKind::File, fmt::format("cannot open the file: {}", std::strerror(errno)), path);
+  if (!from_stdin && !file) {
+    const char* hint = path[0] == '{' ? " (name a file, or pipe the JSON into -)" : "";
+    return fail(ErrorKind::File, fmt::format("cannot open the file: {}{}", std::strerror(errno), hint), path);
+  }
 
   // A block at a time: the size that the system tells means nothing for pipes and devices.
   std::istream& in = from_stdin ? std::cin : file;

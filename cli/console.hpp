@@ -28,6 +28,9 @@ struct ModelArguments {
 void add_model_verb(CLI::App& app, const char* name, const char* help, const char* example, Context& context,
                     void (*verb)(const ModelArguments&, Context&));
 
+/// "1 body", "2 bodies".
+std::string counted(std::size_t n, const char* one, const char* many);
+
 /// Prints JSON, indented; bytes that are not UTF-8 are replaced.
 void print_json(const nlohmann::ordered_json& json);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <csignal>
+#include <cstdio>
 #include <exception>
 
 #include "invar/io/build_info.hpp"
@@ -23,8 +25,11 @@ std::string complaint(CLI::App& app, const CLI::ParseError& error, int argc, cha
   std::vector<std::string> verbs;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) verbs.push_back(verb->get_name());
   for (int i = 1; i < argc; ++i)
-    if (const std::string word = argv[i]; !word.empty() && word[0] != '-')
-      return fmt::format("there is no verb '{}'{} (see invar --help)", word, did_you_mean(word, verbs));
+    if (const std::string word = argv[i]; !word.empty() && word[0] != '-') {
+      const std::string guess = did_you_mean(word, verbs);
+      return fmt::format("there is no verb '{}'{} (see invar --help)", word,
+                         guess.empty() ? fmt::format("; there are {}", fmt::join(verbs, ", ")) : guess);
+    }
   return fmt::format("{} (see invar --help)", error.what());
 }
 
@@ -59,9 +64,14 @@ int go(int argc, char** argv) {
 }  // namespace invar::cli
 
 int main(int argc, char** argv) {
+  // A file that may not grow is an error of a write like any other, not a reason to be killed.
+  std::signal(SIGXFSZ, SIG_IGN);
   // Nothing of ours throws; what a library may throw (no memory) ends here in one line.
   try {
-    return invar::cli::go(argc, argv);
+    const int code = invar::cli::go(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    fmt::print(stderr, "error: stdout: the answer could not be written\n");
+    return invar::cli::kBadInput;
   } catch (const std::exception& e) {
     fmt::print(stderr, "error: {}\n", e.what());
   } catch (...) {

@@ -44,6 +44,7 @@ TEST(Program, WrongCommandLinesEndWithTwoAndOneErrorLine) {
 
 TEST(Program, UnknownVerbIsNamedWithASuggestion) {
   EXPECT_EQ(invar({"-q", "chek", "x"}).err, "error: there is no verb 'chek'; did you mean 'check'? (see invar --help)\n");
+  EXPECT_EQ(invar({"rn"}).err, "error: there is no verb 'rn'; there are check, info, eval, run, report (see invar --help)\n");
   EXPECT_EQ(invar({"run"}).err, "error: scenario is required (see invar run --help)\n");
 }
 
@@ -52,6 +53,26 @@ TEST(Check, GoodModelIsFine) {
   EXPECT_EQ(e.code, 0) << e.err;
   EXPECT_TRUE(has(e.out, "fine (3 bodies, 4 joints)")) << e.out;
   EXPECT_TRUE(invar({"-q", "check", model("four_bar")}).out.empty());
+}
+
+TEST(Check, ScenarioInThePlaceOfAModelIsCalledOneAndTheOtherWayRound) {
+  const Ended check = invar({"check", scenario("pendulum")});
+  EXPECT_EQ(check.code, 2);
+  EXPECT_TRUE(has(check.err, "this is a scenario")) << check.err;
+  const Ended run = invar({"run", model("pendulum"), "-o", "/nowhere"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_TRUE(has(run.err, "this is a model")) << run.err;
+}
+
+TEST(Check, NotesAStartThatWasMeantInDegrees) {
+  Folder folder;
+  std::string text = read_file(model("pendulum"));
+  text.replace(text.find("hinge = 0.5"), 11, "hinge = 30 ");
+  write_file(folder / "m.toml", text);
+  const Ended e = invar({"check", folder / "m.toml"});
+  EXPECT_EQ(e.code, 0);
+  EXPECT_TRUE(has(e.err, "30 rad, more than a turn")) << e.err;
+  EXPECT_TRUE(has(e.out, "fine (1 body, 1 joint)")) << e.out;
 }
 
 TEST(Check, MissingFileIsNamed) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "invar/base/random.hpp"
 #include "program.hpp"
@@ -90,6 +91,27 @@ TEST(Hostile, StandardInputIsReadOnceAndWithinBounds) {
   expect_refusal({"eval", pendulum, "--state", "-"}, "");
   expect_refusal({"eval", pendulum, "--state", "-"}, std::string(200000, '['));
   expect_refusal({"eval", pendulum, "--state", "-"}, std::string("\xff\xfe\x00{", 4));
+}
+
+TEST(Hostile, AnswersThatCannotBeWrittenAreAnError) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP();
+  const std::string program = std::string(INVAR_BINARY_DIR) + "/invar";
+  for (const char* verb : {"check", "info", "eval"}) {
+    const std::string command = program + " " + verb + " " + model("four_bar") + " >/dev/full 2>/dev/null";
+    const int status = std::system(command.c_str());
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << verb << " " << status;
+  }
+}
+
+// A limit on the size of files acts like a full disk in the middle of a run: an error, and no result that looks whole.
+TEST(Hostile, DiskThatFillsUpDuringARunIsAnError) {
+  Folder folder;
+  const std::string command = "ulimit -f 64; " + std::string(INVAR_BINARY_DIR) + "/invar run " + scenario("pendulum") + " -o " +
+                              folder.path() + "/out >/dev/null 2>" + folder.path() + "/err";
+  const int status = std::system(("bash -c '" + command + "'").c_str());
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << status;
+  EXPECT_EQ(read_file(folder / "err").rfind("error: ", 0), 0u) << read_file(folder / "err");
+  EXPECT_FALSE(fs::exists(folder / "out/result.json") || fs::exists(folder / "out/run.h5"));
 }
 
 TEST(Hostile, RandomArgumentsNeverEndInASignal) {

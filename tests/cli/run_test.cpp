@@ -79,6 +79,17 @@ TEST(Run, LawWithoutAValueIsNullWithAReasonAndNotHeld) {
   EXPECT_FALSE(law["held"].get<bool>());
 }
 
+TEST(Run, LawsOfARunThatFailsInItsFirstStepAreNotHeld) {
+  Folder folder;
+  write_file(folder / "s.toml",
+             "model = '" + model("pendulum") +
+                 "'\n[integrator]\nmethod = 'rk4'\nstep = 10\n[time]\nend = 20\n[must]\nenergy_drift = { below = 1 }\n");
+  EXPECT_EQ(invar({"run", folder / "s.toml", "-o", folder / "out"}).code, 3);
+  const json law = json::parse(read_file(folder / "out/result.json"))["laws"][0];
+  EXPECT_EQ(law["reason"], "no step was made");
+  EXPECT_FALSE(law["held"].get<bool>());
+}
+
 TEST(Run, SameScenarioGivesTheSameBits) {
   Folder folder;
   for (const char* out : {"a", "b"}) ASSERT_EQ(invar({"run", scenario("free_chain"), "-o", folder / out}).code, 0);

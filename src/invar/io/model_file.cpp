@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -184,6 +185,11 @@ FrameSpec read_frame(const TomlTable& t) {
 }
 
 Result<ModelSpec> read_spec(const TomlTable& file) {
+  const std::vector<std::string> keys = file.keys();
+  const auto present = [&keys](const char* key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
+  if (present("model") && present("integrator") && !present("body"))
+    return fail(ErrorKind::Syntax, "this is a scenario; a model file is wanted, such as the one that its key 'model' names",
+                file.where("model"));
   ModelSpec m;
   m.where = file.places();
   const int format = file.integer("format", kModelFormat);

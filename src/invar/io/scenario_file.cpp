@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "invar/io/model_file.hpp"
@@ -38,6 +39,11 @@ void check_times(const TomlTable& root, const Scenario& s) {
 }
 
 Result<Scenario> read(const TomlTable& root, const std::string& path, std::vector<std::string>* warnings) {
+  const std::vector<std::string> keys = root.keys();
+  const auto present = [&keys](const char* key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
+  if (present("body") && !present("model") && !present("integrator"))
+    return fail(ErrorKind::Syntax, "this is a model; a scenario is wanted, a file that names a model and says how it moves",
+                path);
   Scenario s;
   s.path = path;
   read_head(root, s);

@@ -37,6 +37,8 @@ Result<Json> parse(const std::string& text, const std::string& source) {
   }
 }
 
+std::string numbers_text(std::size_t n) { return fmt::format("{} number{}", n, n == 1 ? "" : "s"); }
+
 Result<std::vector<double>> numbers(const Json& json, std::size_t size, const std::string& what, const std::string& source) {
   std::vector<double> out;
   if (json.is_number()) {
@@ -47,9 +49,9 @@ Result<std::vector<double>> numbers(const Json& json, std::size_t size, const st
       out.push_back(item.get<double>());
     }
   } else {
-    return bad(source, fmt::format("{}: expected {} numbers, found {}", what, size, json.type_name()));
+    return bad(source, fmt::format("{}: expected {}, found {}", what, numbers_text(size), json.type_name()));
   }
-  if (out.size() != size) return bad(source, fmt::format("{}: expected {} numbers, found {}", what, size, out.size()));
+  if (out.size() != size) return bad(source, fmt::format("{}: expected {}, found {}", what, numbers_text(size), out.size()));
   for (const double x : out)
     if (!std::isfinite(x)) return bad(source, fmt::format("{}: a number is not finite", what));
   return out;

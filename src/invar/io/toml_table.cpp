@@ -209,7 +209,8 @@ std::vector<double> TomlTable::numbers(std::string_view key, std::size_t size) c
   const TomlNode* node = find(key, false);
   if (!node) return {};
   std::vector<double> all = list(*node);
-  if (all.size() != size) wrong(*node, fmt::format("'{}': expected {} numbers, found {}", key, size, all.size()));
+  if (all.size() != size)
+    wrong(*node, fmt::format("'{}': expected {} number{}, found {}", key, size, size == 1 ? "" : "s", all.size()));
   all.resize(size, 0.0);
   return all;
 }

@@ -132,7 +132,7 @@ double distance(const std::vector<double>& a, const std::vector<double>& b, std:
 std::string LawResult::text() const {
   const std::string what = subject.empty() ? name : fmt::format("{} ({})", name, subject);
   const std::string number = std::isfinite(value) ? fmt::format("{:.3g}", value) : "no value";
-  const std::string of = unit.empty() || unit == "1" ? "" : " " + unit;
+  const std::string of = !std::isfinite(value) || unit.empty() || unit == "1" ? "" : " " + unit;
   return fmt::format("{}: {}{}, must be {} {:g}: {}{}", what, number, of, sense == Law::Sense::Below ? "below" : "above", bound,
                      held ? "held" : "BROKEN", reason.empty() ? "" : " (" + reason + ")");
 }
@@ -162,8 +162,10 @@ LawResult Judge::judge(std::size_t k, const Tally& tally, const Evaluation& last
   out.bound = law.bound;
   out.unit = law.scale == Scale::Absolute ? kind.unit : reference(law.scale, tally).words;
 
-  // The absolute value: from the tally, from the samples, or from the last state.
-  if (kind.metric != nullptr) {
+  // The absolute value: from the tally, from the samples, or from the last state. Of a run without a step nothing can be said.
+  if (tally.steps == 0) {
+    out.reason = "no step was made";
+  } else if (kind.metric != nullptr) {
     const auto metrics = tally.metrics();
     const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) { return m.name == kind.metric; });
     out.value = it->value;

@@ -14,12 +14,16 @@ const char* sentence(Status status) {
     case Status::NoInertia: return "a freedom has no inertia";
     case Status::Contradictory: return "the constraints ask for opposite accelerations";
     case Status::Singular: return "the constraints lost rank";
-    case Status::StepTooLarge:
-      return "a joint turned so far within one step that its turns cannot be counted (a smaller step helps)";
+    case Status::StepTooLarge: return "a joint turned so far within one step that its turns cannot be counted";
     case Status::StepTooSmall: return "the error control asked for a step below its minimum";
-    case Status::NotFinite: return "a number became infinite or NaN (a smaller step may help)";
+    case Status::NotFinite: return "a number became infinite or NaN";
   }
   return "an unknown status";
+}
+
+// Where the step is to blame, or may be.
+bool wants_smaller_step(Status status) {
+  return status == Status::NotConverged || status == Status::StepTooLarge || status == Status::NotFinite;
 }
 
 }  // namespace
@@ -31,6 +35,7 @@ std::string words(const Verdict& verdict, const Model& model) {
   if (verdict.body >= 0 && verdict.body < static_cast<int>(model.bodies().size()))
     out += fmt::format(" at body '{}'", model.bodies()[static_cast<std::size_t>(verdict.body)].name);
   if (verdict.value != 0) out += fmt::format(" (value {:.3g})", verdict.value);
+  if (wants_smaller_step(verdict.status)) out += "; a smaller step may help";
   return out;
 }
 
