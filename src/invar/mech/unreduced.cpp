@@ -6,8 +6,10 @@
 namespace invar {
 namespace {
 
-// Pivots of closure rows over their own diagonal: squared sines. Below kWeak digits are lost, so the fronts take over, which
-// refine and treat weak rows as a border; between the two thresholds of the rank decision nothing needs to be asked.
+// Pivots of closure rows over their own diagonal: squared sines. One elimination loses u / pivot of its digits, so below kLossy,
+// where 1e-12 would no longer be kept, the fronts take over, which refine. Below kWeak they treat weak rows as a border and the
+// rank is asked again; between that and kNoise nothing needs to be asked.
+constexpr double kLossy = 1e-4;
 constexpr double kWeak = 1e-6;
 constexpr double kNoise = 1e-9;
 constexpr double kGrown = 100;
@@ -102,6 +104,7 @@ Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerati
     set_rank();
     if (mobility_.rank != before) verdict = tree_->solve(bodies, input, accelerations, reactions);
   }
+  if (verdict.ok() && tree_->weakest_kept() < kLossy) return solve_graph(bodies, input, accelerations, reactions);
   return verdict;
 }
 
