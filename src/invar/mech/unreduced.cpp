@@ -6,10 +6,10 @@
 namespace invar {
 namespace {
 
-// Pivots of closure rows over their own diagonal: squared sines. One elimination loses u / pivot of its digits, so below kLossy,
-// where 1e-12 would no longer be kept, the fronts take over, which refine. Below kWeak they treat weak rows as a border and the
-// rank is asked again; between that and kNoise nothing needs to be asked.
-constexpr double kLossy = 1e-4;
+// Pivots of closure rows over their own diagonal: squared sines. One elimination loses u / pivot, several times over (up to 30
+// seen), so below kLossy, where 1e-12 would no longer be kept, the fronts take over, which refine. Below kWeak they treat weak
+// rows as a border, and the mechanism counts as nearly singular; rows left out are told from zero above kNoise.
+constexpr double kLossy = 1e-3;
 constexpr double kWeak = 1e-6;
 constexpr double kNoise = 1e-9;
 constexpr double kGrown = 100;
@@ -85,12 +85,13 @@ Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerati
   }
   if (!loops) return verdict;
 
-  // Near a singularity the fronts compute, and watch the rank themselves.
-  mobility_.near_singular = tree_->weakest_kept() < kWeak || verdict.status == Status::Singular;
-  if (mobility_.near_singular) {
+  // Towards a singularity the fronts compute, and watch the rank themselves.
+  const double weakest = verdict.status == Status::Singular ? 0 : tree_->weakest_kept();
+  mobility_.near_singular = weakest < kWeak;
+  if (weakest < kLossy) {
     const int joint = tree_->weakest_joint();
     verdict = solve_graph(bodies, input, accelerations, reactions);
-    mobility_.joint = joint;
+    if (mobility_.near_singular) mobility_.joint = joint;
     set_rank();
     return verdict;
   }
@@ -104,7 +105,6 @@ Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerati
     set_rank();
     if (mobility_.rank != before) verdict = tree_->solve(bodies, input, accelerations, reactions);
   }
-  if (verdict.ok() && tree_->weakest_kept() < kLossy) return solve_graph(bodies, input, accelerations, reactions);
   return verdict;
 }
 
