@@ -19,6 +19,11 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
+// Where the length of the step is to blame, or may be.
+bool wants_smaller_step(Status status) {
+  return status == Status::NotConverged || status == Status::StepTooLarge || status == Status::NotFinite;
+}
+
 // The state of one run. Steps, samples and verdicts are separate functions over it.
 class Loop {
  public:
@@ -233,6 +238,7 @@ bool Loop::failed(const Verdict& verdict, double t) {
   out_.end = Outcome::End::Failed;
   out_.verdict = verdict;
   out_.words = fmt::format("step {}, t = {:g} s: {}", tally_.steps + 1, t, words(verdict, model_));
+  if (wants_smaller_step(verdict.status)) out_.words += "; a smaller step may help";
   return false;
 }
 

@@ -21,11 +21,6 @@ const char* sentence(Status status) {
   return "an unknown status";
 }
 
-// Where the step is to blame, or may be.
-bool wants_smaller_step(Status status) {
-  return status == Status::NotConverged || status == Status::StepTooLarge || status == Status::NotFinite;
-}
-
 }  // namespace
 
 std::string words(const Verdict& verdict, const Model& model) {
@@ -35,7 +30,6 @@ std::string words(const Verdict& verdict, const Model& model) {
   if (verdict.body >= 0 && verdict.body < static_cast<int>(model.bodies().size()))
     out += fmt::format(" at body '{}'", model.bodies()[static_cast<std::size_t>(verdict.body)].name);
   if (verdict.value != 0) out += fmt::format(" (value {:.3g})", verdict.value);
-  if (wants_smaller_step(verdict.status)) out += "; a smaller step may help";
   return out;
 }
 
