@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pendulum built through the installed package: exercises public headers, the static library and what it links.
-#include <invar/model/model.hpp>
+// Through the installed package: a pendulum made by hand, and one read from an installed file and evaluated. Exercises public
+// headers, the static library and everything that it links.
+#include <invar/io/hdf5.hpp>
+#include <invar/io/model_file.hpp>
+#include <invar/mech/assemble.hpp>
+#include <invar/mech/augmented.hpp>
 
-int main() {
+namespace {
+
+bool made_by_hand() {
   invar::ModelSpec spec;
   spec.name = "pendulum";
   invar::BodySpec bob;
@@ -15,5 +21,23 @@ int main() {
   hinge.child = "bob";
   spec.joints.push_back(hinge);
   const auto model = invar::Model::build(spec);
-  return model && model->nv() == 1 ? 0 : 1;
+  return model && model->nv() == 1;
 }
+
+bool read_from_a_file() {
+  const auto model = invar::read_model(SHIPPED_MODEL);
+  if (!model) return false;
+  const auto bodies = invar::make_consistent(*model, invar::place(*model, invar::JointState::initial(*model)));
+  invar::Augmented dynamics(*model);
+  const invar::Load load(*model);
+  invar::Accelerations accelerations(model->bodies().size());
+  std::vector<invar::Wrench> reactions(model->joints().size());
+  return bodies && dynamics.solve(*bodies, load, accelerations, reactions).ok() && reactions[0].force.norm() > 0;
+}
+
+// Recordings as well: there is no log, and the library says so.
+bool asks_for_a_log() { return !invar::LogReader::open("nowhere.log"); }
+
+}  // namespace
+
+int main() { return made_by_hand() && read_from_a_file() && asks_for_a_log() ? 0 : 1; }
