@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+
+#include "invar/io/text_file.hpp"
 
 namespace invar::cli {
 
@@ -48,28 +46,9 @@ void print_json(const nlohmann::ordered_json& json) {
 }
 
 Result<std::string> read_text(const std::string& path) {
-  constexpr std::size_t kLargest = 64u << 20;
-  const bool from_stdin = path == "-";
-  const std::string shown = from_stdin ? "stdin" : path;
-  std::error_code none;
-  if (!from_stdin && std::filesystem::is_directory(path, none)) return fail(ErrorKind::File, "is a directory, not a file", path);
-  std::ifstream file;
-  if (!from_stdin) file.open(path, std::ios::binary);
-  if (!from_stdin && !file) {
-    const char* hint = path[0] == '{' ? " (name a file, or pipe the JSON into -)" : "";
-    return fail(ErrorKind::File, fmt::format("cannot open the file: {}{}", std::strerror(errno), hint), path);
-  }
-
-  // A block at a time: the size that the system tells means nothing for pipes and devices.
-  std::istream& in = from_stdin ? std::cin : file;
-  std::string text;
-  std::vector<char> block(1u << 16);
-  while (in && text.size() <= kLargest) {
-    in.read(block.data(), static_cast<std::streamsize>(block.size()));
-    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  if (in.bad()) return fail(ErrorKind::File, "cannot read the file", shown);
-  if (text.size() > kLargest) return fail(ErrorKind::File, fmt::format("is larger than {} bytes", kLargest), shown);
+  if (path == "-") return read_text_stream(std::cin, "stdin");
+  auto text = read_text_file(path);
+  if (!text && path[0] == '{') return fail(ErrorKind::File, "names no file; to give JSON itself, pipe it into -", path);
   return text;
 }
 

@@ -5,10 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-
 namespace invar::testing {
 
 namespace {
@@ -55,23 +51,6 @@ int wait_for(pid_t child) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-Folder::Folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "invar-test-XXXXXX").string();
-  path_ = ::mkdtemp(name.data()) != nullptr ? name : "/nonexistent";
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-void write_file(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::string model(const std::string& name) { return std::string(INVAR_SOURCE_DIR "/models/") + name + ".toml"; }

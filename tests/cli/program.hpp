@@ -2,9 +2,10 @@
 #pragma once
 #include <sys/types.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "support/folder.hpp"
 
 namespace invar::testing {
 
@@ -22,23 +23,6 @@ Ended invar(const std::vector<std::string>& arguments, const std::string& input 
 pid_t start_invar(const std::vector<std::string>& arguments);
 /// Waits; exit code, or 128 + signal.
 int wait_for(pid_t child);
-
-/// An empty directory that disappears with the object.
-class Folder {
- public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-void write_file(const std::string& path, const std::string& text);
-std::string read_file(const std::string& path);
 
 /// Paths in the source tree.
 std::string model(const std::string& name);

@@ -2,30 +2,22 @@
 // Damaged and forged recordings. Law: every record that a reader hands out was written; the rest is refused in words; HDF5 is
 // written whole or not at all; never a crash.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <fstream>
 
 #include "invar/io/hdf5.hpp"
 #include "invar/io/log.hpp"
 #include "support/campaign.hpp"
 #include "support/damage.hpp"
+#include "support/folder.hpp"
 
 namespace invar::testing {
 namespace {
 
 class FuzzLogs : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "invar-fuzz-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string path() const { return folder_ + "/run.log"; }
-  std::string hdf5() const { return folder_ + "/run.h5"; }
+  std::string path() const { return folder_ / "run.log"; }
+  std::string hdf5() const { return folder_ / "run.h5"; }
 
   /// A whole log of a few records of two channels.
   std::string written(int records) const {
@@ -54,7 +46,7 @@ class FuzzLogs : public ::testing::Test {
   /// Reads and converts whatever these bytes are; true when they were taken for a log. `original`: all records were written by
   /// us.
   bool read_and_convert(const std::string& bytes, bool original) {
-    std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes;
+    write_file(path(), bytes);
     std::filesystem::remove(hdf5());
     auto reader = LogReader::open(path());
     if (!reader) {
@@ -74,7 +66,7 @@ class FuzzLogs : public ::testing::Test {
     return true;
   }
 
-  std::string folder_;
+  Folder folder_;
 };
 
 TEST_F(FuzzLogs, DamagedLogsYieldOnlyWhatWasWritten) {

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <hdf5.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "invar/io/hdf5.hpp"
 #include "invar/io/log.hpp"
+#include "support/folder.hpp"
 
 namespace invar {
 namespace {
@@ -19,9 +14,6 @@ constexpr int kRecords = 5;
 class Recording : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "invar-log-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
     layout_.channels = {{"time", "s", "", 1}, {"bodies/a%2Fb/p", "m", "World", 3}};
     layout_.model = "small";
     layout_.scenario = "test";
@@ -30,14 +22,12 @@ class Recording : public ::testing::Test {
     ASSERT_TRUE(writer.begin(layout_));
     for (int i = 0; i < kRecords; ++i) ASSERT_TRUE(writer.sample(row(i)));
     ASSERT_TRUE(writer.end());
-    std::ifstream file(path(), std::ios::binary);
-    bytes_.assign(std::istreambuf_iterator<char>(file), {});
+    bytes_ = testing::read_file(path());
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   static std::vector<double> row(int i) { return {0.1 * i, 1.0 + i, 2.0 + i, -3.0 * i}; }
-  std::string path() const { return folder_ + "/run.log"; }
-  void write(const std::string& bytes) const { std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes; }
+  std::string path() const { return folder_ / "run.log"; }
+  void write(const std::string& bytes) const { testing::write_file(path(), bytes); }
 
   // Reads a log to its end; every record that is handed out must be one that was written.
   int intact(LogReader& reader) const {
@@ -47,7 +37,8 @@ class Recording : public ::testing::Test {
     return n;
   }
 
-  std::string folder_, bytes_;
+  testing::Folder folder_;
+  std::string bytes_;
   Layout layout_;
 };
 
@@ -97,12 +88,12 @@ TEST_F(Recording, EveryTruncationKeepsTheWholeRecordsBeforeIt) {
 }
 
 TEST_F(Recording, SecondWriterIsRefusedWhileTheFirstWrites) {
-  LogWriter first(folder_ + "/other.log"), second(folder_ + "/other.log");
+  LogWriter first(folder_ / "other.log"), second(folder_ / "other.log");
   ASSERT_TRUE(first.begin(layout_));
   EXPECT_FALSE(second.begin(layout_));
   ASSERT_TRUE(first.sample(row(0)));
   ASSERT_TRUE(first.end());
-  auto reader = LogReader::open(folder_ + "/other.log");
+  auto reader = LogReader::open(folder_ / "other.log");
   ASSERT_TRUE(reader);
   EXPECT_EQ(intact(*reader), 1);
 }
@@ -111,13 +102,13 @@ TEST_F(Recording, Hdf5HoldsTheIntactRecordsOfACutLog) {
   write(bytes_.substr(0, bytes_.size() - 16 - 10));  // the end mark and part of the last record are gone
   auto reader = LogReader::open(path());
   ASSERT_TRUE(reader);
-  auto written = write_hdf5(*reader, folder_ + "/run.h5");
+  auto written = write_hdf5(*reader, folder_ / "run.h5");
   ASSERT_TRUE(written) << written.error().text();
   EXPECT_EQ(written->samples, static_cast<std::uint64_t>(kRecords - 1));
   EXPECT_EQ(written->ending, LogReader::Ending::Cut);
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/run.h5.part"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run.h5.part"));
 
-  const hid_t file = H5Fopen((folder_ + "/run.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t file = H5Fopen((folder_ / "run.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   ASSERT_GE(file, 0);
   const hid_t set = H5Dopen2(file, "/bodies/a%2Fb/p", H5P_DEFAULT);
   std::vector<double> all(3 * (kRecords - 1));
@@ -134,7 +125,7 @@ TEST_F(Recording, Hdf5OfALogWithoutRecordsIsEmptyNotAnError) {
   write(bytes_.substr(0, bytes_.size() - 16 - kRecords * record));
   auto reader = LogReader::open(path());
   ASSERT_TRUE(reader);
-  auto written = write_hdf5(*reader, folder_ + "/run.h5");
+  auto written = write_hdf5(*reader, folder_ / "run.h5");
   ASSERT_TRUE(written) << written.error().text();
   EXPECT_EQ(written->samples, 0u);
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "invar/io/quaternion.hpp"
+#include "invar/io/text_file.hpp"
 
 namespace invar {
 
@@ -15,13 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Texts of this size are read, bytes.
-constexpr std::size_t kLargest = 64u << 20;
-
 tl::unexpected<Error> bad(const std::string& source, std::string what) { return fail(ErrorKind::State, std::move(what), source); }
 
 Result<Json> parse(const std::string& text, const std::string& source) {
-  if (text.size() > kLargest) return bad(source, fmt::format("is larger than {} bytes", kLargest));
+  if (text.size() > kLargestText) return bad(source, fmt::format("is larger than {} bytes", kLargestText));
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::parse_error& e) {

@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 
 #include "invar/io/quaternion.hpp"
+#include "invar/io/text_file.hpp"
 #include "invar/io/toml_tree.hpp"
 #include "invar/model/model.hpp"
 
@@ -315,23 +314,9 @@ Result<TomlTable> parse_toml(std::string_view text, const std::string& name) {
 }
 
 Result<TomlTable> load_toml(const std::string& path, std::size_t max_bytes) {
-  std::error_code code;
-  const auto status = std::filesystem::status(path, code);
-  if (status.type() == std::filesystem::file_type::not_found) return fail(ErrorKind::File, "no such file", path);
-  if (std::filesystem::is_directory(status)) return fail(ErrorKind::File, "is a directory, not a file", path);
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(ErrorKind::File, "cannot be opened for reading", path);
-  // One byte more than allowed is enough to know; the size that the system reports means nothing for pipes and devices.
-  std::string text;
-  std::vector<char> block(1u << 16);
-  while (in && text.size() <= max_bytes) {
-    in.read(block.data(), static_cast<std::streamsize>(block.size()));
-    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  if (in.bad()) return fail(ErrorKind::File, "reading failed", path);
-  if (text.size() > max_bytes)
-    return fail(ErrorKind::File, fmt::format("is larger than {} bytes, the limit for files of this kind", max_bytes), path);
-  return parse_toml(text, path);
+  const auto text = read_text_file(path, max_bytes);
+  if (!text) return tl::unexpected(text.error());
+  return parse_toml(*text, path);
 }
 
 }  // namespace invar

@@ -8,15 +8,13 @@
 #include <vector>
 
 #include "invar/base/error.hpp"
+#include "invar/io/text_file.hpp"
 #include "invar/model/spec.hpp"
 
 namespace invar {
 
 struct TomlNode;
 struct TomlDocument;
-
-/// Largest TOML file that is read, bytes.
-inline constexpr std::size_t kLargestTomlFile = 64u << 20;
 
 /// A table of a TOML file, with the place of everything in it. A reader is written straight down: every getter returns a
 /// usable value (the fallback, zero, an empty list) even when the file has something else there; the document keeps what
@@ -100,6 +98,6 @@ class TomlTable {
 Result<TomlTable> parse_toml(std::string_view text, const std::string& name);
 
 /// The root table of a file of at most `max_bytes`.
-Result<TomlTable> load_toml(const std::string& path, std::size_t max_bytes = kLargestTomlFile);
+Result<TomlTable> load_toml(const std::string& path, std::size_t max_bytes = kLargestText);
 
 }  // namespace invar
