@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/mech/assemble.hpp"
+#include "invar/mech/augmented.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "support/campaign.hpp"
 #include "support/redescribed.hpp"
@@ -113,6 +115,36 @@ TEST(FarFromTheOrigin, TurningJointsDoNotSeeTheirPositions) {
     const double bound = std::max(1e-12, o.loops > 0 ? 8 * 1.1e-16 * judge(s.model, s.bodies, s.load).condition : 0.0);
     EXPECT_LT(d.acceleration, bound) << what;
     EXPECT_LT(d.reaction, bound) << what;
+  }
+}
+
+// Assembled from joint coordinates: what rounding leaves of the joints far away (u L) is no gap to close.
+TEST(Distance, DoesNotMatterToMechanismsAssembledByJoints) {
+  for (int i = 0; i < cases(20); ++i) {
+    MechanismOptions o;
+    o.bodies = 4, o.kinds = {JointKind::Revolute, JointKind::Spherical, JointKind::Universal}, o.passive = false,
+    o.mass_ratio = 10;
+    const Sample s = random_sample(seed(77) + static_cast<std::uint64_t>(i), o);
+    const auto vdot = [&](const Vec3& at) {
+      ModelSpec spec = s.mechanism.spec;
+      for (JointSpec& j : spec.joints)
+        if (j.parent == "world") j.at_parent.p += at;
+      const Model model = build(spec);
+      Random random(static_cast<std::uint64_t>(i), 5);
+      JointState joints = JointState::initial(model);
+      for (int k = 0; k < joints.v.size(); ++k) joints.v[k] = random.normal();
+      for (const Joint& j : model.joints())
+        for (int k = 0; k < j.nq && j.nq == j.nv; ++k) joints.q[j.q0 + k] = random.normal();
+      Augmented dynamics(model);
+      State x;
+      dynamics.set(*make_consistent(model, place(model, joints)), x);
+      Evaluation e;
+      EXPECT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
+      return e.vdot;
+    };
+    const VecX here = vdot(Vec3::Zero());
+    for (const double far : {1e4, 1e7, 1e9})
+      EXPECT_LT((vdot(far * Vec3(1, -2, 0.5)) - here).norm(), 1e-11 * (1 + here.norm())) << i << " at " << far;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "invar/control/disturbance.hpp"
+#include "invar/io/scenario_file.hpp"
 #include "support/campaign.hpp"
 #include "support/states.hpp"
 
@@ -172,6 +173,26 @@ TEST(Run, SpringsRememberWholeTurns) {
   EXPECT_EQ(out.end, Outcome::End::Finished) << out.words;
   // Inertia 0.02: the angle is 30 sin(t sqrt(2.5)) / sqrt(2.5), almost 19 rad. rk4: (h 1.6)⁴ per radian, 1e-11.
   EXPECT_LT(metric(out, "energy_drift"), 1e-9 * metric(out, "kinetic_max"));
+}
+
+TEST(Run, SaysWhenASingularConfigurationIsPassed) {
+  // The parallelogram swings through its flat position, 1e-3 s at a time: the cranks are flat at a zero of theta, which energy
+  // gives (theta' of some 4 rad/s there), so no step meets it closely.
+  const auto scenario = read_scenario_file(INVAR_SOURCE_DIR "/scenarios/parallelogram.toml");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  const Outcome outcome = outcome_of(*scenario);
+  EXPECT_EQ(metric(outcome, "singular_passages"), 3);
+  ASSERT_EQ(outcome.notes.size(), 3u);
+  for (const std::string& note : outcome.notes) EXPECT_NE(note.find("rank is 16 and mobility 2"), std::string::npos) << note;
+}
+
+TEST(Run, SaysNothingWhereNoneIsPassed) {
+  for (const char* name : {"four_bar", "ring7", "stewart"}) {
+    auto scenario = read_scenario_file(std::string(INVAR_SOURCE_DIR "/scenarios/") + name + ".toml");
+    ASSERT_TRUE(scenario) << scenario.error().text();
+    scenario->end_time = std::min(scenario->end_time, scenario->start_time + 1);
+    EXPECT_TRUE(outcome_of(*scenario).notes.empty()) << name;
+  }
 }
 
 }  // namespace

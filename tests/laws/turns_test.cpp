@@ -7,6 +7,7 @@
 
 #include "invar/integrate/make.hpp"
 #include "invar/io/model_file.hpp"
+#include "invar/io/state_json.hpp"
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/energy.hpp"
 #include "invar/run/start.hpp"
@@ -65,6 +66,50 @@ TEST(Turns, ADrivenJointThatNobodyNamedFollowsItsCoupling) {
   EXPECT_NEAR(e.q[0], 9, 1e-13);
   EXPECT_NEAR(e.q[1], 0.5 + 2 * 9 - 0.25 * 81, 1e-13);
   EXPECT_NEAR(e.v[1], (2 - 0.5 * 9) * e.v[0], 1e-13);
+}
+
+/// A start by joints as a state file says it.
+State state_of(Augmented& dynamics, const std::string& json) {
+  const auto start = start_from_json(dynamics.model(), json, "state");
+  EXPECT_TRUE(start) << start.error().text();
+  const auto x = state_at(dynamics, *start);
+  EXPECT_TRUE(x) << x.error().text();
+  return *x;
+}
+
+TEST(Turns, AStateThatNamesTheDrivingJointMovesTheDrivenOne) {
+  // Whether [initial] named the driven joint too, or there was no [initial].
+  for (const char* initial : {"", "[initial]\nja = 0.1\njb = 0.3\n"}) {
+    const Model model = wheels(std::string(kGear) + initial);
+    Augmented dynamics(model);
+    const State x = state_of(dynamics, R"({"joints": {"ja": {"q": 9, "v": 0.5}}})");
+    EXPECT_NEAR(x.wound[0], 9, 1e-13) << initial;
+    EXPECT_NEAR(x.wound[1], 27, 1e-13) << initial;
+    EXPECT_NEAR(x.wound_rate[1], 1.5, 1e-13) << initial;
+  }
+}
+
+TEST(Turns, OneFreedomOfSeveralFollowsItsCoupling) {
+  const Model model = wheels(
+      "[[body]]\nname = \"c\"\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 1 }\n[[joint]]\nname = \"jc\"\nkind = "
+      "\"cylindrical\"\nchild = \"c\"\n[[coupling]]\nname = \"thread\"\njoint = \"jc\"\nfreedom = 1\nof = \"ja\"\nratio = 0.1\n"
+      "[[coupling]]\nname = \"gear\"\njoint = \"jc\"\nfreedom = 0\nof = \"jb\"\nratio = -2\n");
+  Augmented dynamics(model);
+  const State x = state_of(dynamics, R"({"joints": {"ja": {"q": 20}, "jb": {"q": 11}}})");
+  Evaluation e;
+  ASSERT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
+  EXPECT_NEAR(e.q[2], -22, 1e-13);
+  EXPECT_NEAR(e.q[3], 2, 1e-13);
+}
+
+TEST(Turns, AJointThatCannotStartAsNamedIsTold) {
+  const Model model = wheels(kGear);
+  Augmented dynamics(model);
+  const auto start = start_from_json(model, R"({"joints": {"ja": {"q": 0.1}, "jb": {"q": 0.2}}})", "state");
+  ASSERT_TRUE(start);
+  const auto x = state_at(dynamics, *start);
+  ASSERT_TRUE(x);
+  EXPECT_EQ(displaced(dynamics, *start, *x).size(), 2u);
 }
 
 TEST(Turns, BodiesAloneLieOnTheTurnThatTheCouplingAsksFor) {

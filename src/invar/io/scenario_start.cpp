@@ -26,6 +26,7 @@ void read_joint(const TomlTable& table, const Joint& joint, Start& start) {
 }
 
 void read_joints(const TomlTable& table, const Model& model, Start& start) {
+  start.named.assign(model.joints().size(), false);
   for (const std::string& name : table.keys()) {
     const auto j = model.find_joint(name);
     if (!j) {
@@ -33,9 +34,10 @@ void read_joints(const TomlTable& table, const Model& model, Start& start) {
       table.refuse(name, fmt::format("there is no joint '{}'{}", name, did_you_mean(name, names_of(model.joints()))));
       continue;
     }
-    start.joints.known[static_cast<std::size_t>(*j)] = true;
+    start.named[static_cast<std::size_t>(*j)] = true;
     if (const auto entry = table.table(name)) read_joint(*entry, model.joints()[static_cast<std::size_t>(*j)], start);
   }
+  start.joints.name(model, start.named);
 }
 
 void read_bodies(const TomlTable& table, const Model& model, Start& start) {

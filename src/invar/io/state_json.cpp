@@ -113,13 +113,14 @@ Result<Start> read_bodies(const Model& model, const Json& json, const std::strin
 
 Result<Start> read_joints(const Model& model, const Json& json, const std::string& source) {
   Start start(model);
+  start.named.assign(model.joints().size(), false);
   if (auto fine = only(json, names_of(model.joints()), "joints", source); !fine) return tl::unexpected(fine.error());
   for (const auto& [name, entry] : json.items()) {
     const int k = *model.find_joint(name);
     const Joint& joint = model.joints()[static_cast<std::size_t>(k)];
     const std::string what = fmt::format("joint '{}'", name);
     if (auto fine = only(entry, {"q", "v"}, what, source); !fine) return tl::unexpected(fine.error());
-    start.joints.known[static_cast<std::size_t>(k)] = true;
+    start.named[static_cast<std::size_t>(k)] = true;
     if (entry.contains("q")) {
       auto q = numbers(entry["q"], static_cast<std::size_t>(joint.nq), what + " q", source);
       if (!q) return tl::unexpected(q.error());
@@ -134,6 +135,7 @@ Result<Start> read_joints(const Model& model, const Json& json, const std::strin
       std::copy(v->begin(), v->end(), start.joints.v.data() + joint.v0);
     }
   }
+  start.joints.name(model, start.named);
   return start;
 }
 

@@ -12,6 +12,15 @@ namespace invar {
 
 JointState JointState::initial(const Model& model) { return {model.initial_q(), VecX::Zero(model.nv()), model.initial_named()}; }
 
+void JointState::name(const Model& model, const std::vector<bool>& named) {
+  std::vector<bool> moved = named;
+  for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
+    for (const Coupling& c : model.couplings())
+      if (moved[c.of] && !named[c.joint]) moved[c.joint] = true, known[c.joint] = false;
+  for (std::size_t j = 0; j < named.size(); ++j)
+    if (named[j]) known[j] = true;
+}
+
 VecX JointState::turns(const Model& model) const {
   VecX told = VecX::Constant(model.nv(), std::numeric_limits<double>::quiet_NaN());
   for (std::size_t j = 0; j < model.joints().size(); ++j)
@@ -28,10 +37,9 @@ struct Moving {
   Twist V;  // of the frame's origin, World components
 };
 
-// Motion of the frame E fixed at X_BE in a body that moves like `body`.
+// Motion of the frame E fixed at X_BE in a body that moves like `body`. The arm is not the difference of two positions in World.
 Moving carried(const Moving& body, const Pose& X_BE) {
-  const Pose X = body.X * X_BE;
-  return {X, {body.V.angular, body.V.linear + body.V.angular.cross(X.p - body.X.p)}};
+  return {body.X * X_BE, {body.V.angular, body.V.linear + body.V.angular.cross(body.X.q * X_BE.p)}};
 }
 
 // X_FM and V_FM of joint j at the given coordinates.
@@ -74,17 +82,22 @@ Moving inward(const Model& model, int j, const JointState& joints, const Moving&
   return carried(at_M, X_FM.inverse() * joint.X_PF.inverse());
 }
 
-// Joints that nobody named follow the coupling that drives them; couplings in a row pass on.
+// Freedoms that nobody named follow the coupling that drives them; couplings in a row pass on.
 JointState with_driven(const Model& model, JointState joints) {
+  std::vector<bool> told(static_cast<std::size_t>(model.nv()), false);
+  for (std::size_t j = 0; j < model.joints().size(); ++j)
+    for (int k = 0; k < model.joints()[j].nv; ++k) told[model.joints()[j].v0 + k] = joints.known[j];
   for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
     for (const Coupling& c : model.couplings()) {
+      // Joints with couplings have one coordinate per freedom.
       const Joint& driven = model.joints()[c.joint];
       const Joint& of = model.joints()[c.of];
-      if (joints.known[c.joint] || !joints.known[c.of] || driven.nv > 1) continue;
+      if (told[driven.v0 + c.freedom] || !told[of.v0 + c.of_freedom]) continue;
       const Driven p = driven_by(c, joints.q[of.q0 + c.of_freedom]);
-      joints.q[driven.q0] = p.value;
-      joints.v[driven.v0] = p.slope * joints.v[of.v0 + c.of_freedom];
-      joints.known[c.joint] = true;
+      joints.q[driven.q0 + c.freedom] = p.value;
+      joints.v[driven.v0 + c.freedom] = p.slope * joints.v[of.v0 + c.of_freedom];
+      told[driven.v0 + c.freedom] = true;
+      if (driven.nv == 1) joints.known[c.joint] = true;
     }
   return joints;
 }

@@ -12,6 +12,9 @@ struct JointState {
   /// The model's [initial] configuration at rest.
   static JointState initial(const Model& model);
 
+  /// Marks joints that somebody names beyond [initial]; those that a named joint drives follow it, unless they are named too.
+  void name(const Model& model, const std::vector<bool>& named);
+
   /// Which turn of its angle every winding freedom is on, as wound_at asks: NaN for joints that were not named.
   VecX turns(const Model& model) const;
 };

@@ -35,7 +35,8 @@ struct Mobility {
   int rank = 0;                ///< independent ones
   int freedoms = 0;            ///< 6 bodies - rank
   double sigma = 1;            ///< smallest singular value of the rows kept, estimated (pure number); below 1e-3 nearly singular
-  int joint = -1;              ///< where the last doubt arose
+  double sine = 1;             ///< of the angle between the weakest row and the others at the last solve; 0 where rank falls
+  int joint = -1;              ///< where the last doubt arose, or the weakest row
   long changes = 0;            ///< how often the rank changed since the start
   bool near_singular = false;  ///< the last solve met a row that nearly depends on the others
 };

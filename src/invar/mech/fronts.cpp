@@ -123,10 +123,12 @@ Verdict FrontSolver::factor(const KktProblem& problem) {
 // Masses enter these ratios, so they are compared with what they were when the decision was new, not with the threshold alone.
 void FrontSolver::watch_ratios() {
   weakened_ = strengthened_ = false;
+  weakest_ = border_.empty() ? 1 : decision_.sigma * decision_.sigma;
   for (int r = 0; r < core_structure().rows(); ++r) {
     double& reference = reference_[size(r)];
     const double ratio = core_->ratio(r);
     if (fresh_) reference = std::max(ratio, 1e-10);
+    if (core_->kept(r)) weakest_ = std::min(weakest_, ratio);
     const bool weaker = core_->kept(r) && ratio < tolerance_.weak && ratio < kWatch * reference;
     const bool stronger = !core_->kept(r) && ratio > tolerance_.weak && ratio * kWatch > reference;
     if ((weaker || stronger) && !rank_in_doubt())

@@ -46,6 +46,8 @@ class FrontSolver {
   bool strengthened() const { return strengthened_; }
   bool rank_in_doubt() const { return weakened_ || strengthened_; }
   int doubtful_block() const { return doubtful_block_; }
+  /// Squared sine between the weakest row that counts and those before it, at the last factor.
+  double weakest() const { return weakest_; }
 
   /// x and F with at least one step of refinement on both residuals, at most four. Rows decided redundant carry F = 0.
   Verdict solve(const KktProblem& problem, const VecX& f, const VecX& gamma, VecX& x, VecX& F);
@@ -87,6 +89,7 @@ class FrontSolver {
   bool fresh_ = true;
   bool weakened_ = false, strengthened_ = false;
   int doubtful_block_ = -1;
+  double weakest_ = 1;
 
   std::vector<int> border_;          // core rows
   std::vector<VecX> border_n_;       // core rows: combinations orthogonal to the kept rows and to each other

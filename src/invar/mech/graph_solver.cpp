@@ -31,7 +31,7 @@ int GraphSolver::joint_left_out() const {
 }
 
 // Rows that depend on others were left out of the solution; the motion must satisfy them all the same.
-Verdict GraphSolver::check_rows_left_out() {
+Verdict GraphSolver::check_rows_left_out(const Bodies& bodies) {
   if (fronts_.decision().redundant.empty()) return {};
   rest_ = assembly_.gamma();
   const double scale =
@@ -39,7 +39,7 @@ Verdict GraphSolver::check_rows_left_out() {
   rest_ = -rest_;
   add_jacobian_times(assembly_.problem().structure, assembly_.problem().jacobian, x_, rest_);
   for (const int row : fronts_.decision().redundant)
-    if (std::abs(rest_[row]) > kContradiction * (scale + length_))
+    if (std::abs(rest_[row]) > kContradiction * (scale + centripetal(bodies, length_)))
       return {Status::Contradictory, -1, assembly_.problem().structure.block_of_row(row), rest_[row]};
   return {};
 }
@@ -64,7 +64,13 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
     if (verdict.ok()) verdict = solve_as_decided(input, doubt);
     if (verdict.ok() && doubt) verdict = {Status::Singular, -1, fronts_.doubtful_block(), 0};
   }
-  if (verdict.ok() && input.dynamics) verdict = check_rows_left_out();
+  if (verdict.ok() && input.dynamics) verdict = check_rows_left_out(bodies);
+  // A row that was left out and has become independent since contradicts nobody.
+  if (verdict.status == Status::Contradictory && fronts_.strengthened()) {
+    verdict = fronts_.decide(assembly_.problem());
+    if (verdict.ok()) verdict = solve_as_decided(input, doubt);
+    if (verdict.ok()) verdict = check_rows_left_out(bodies);
+  }
   if (!verdict.ok()) return named(verdict);
   assembly_.accelerations(x_, accelerations);
   assembly_.reactions(F_, reactions);

@@ -21,6 +21,8 @@ class GraphSolver final : public KktSolver {
   Verdict decide(const Bodies& bodies, const KktInput& input);
   const RankDecision& decision() const { return fronts_.decision(); }
   int freedoms() const { return fronts_.mobility(); }
+  /// Squared sine of the weakest row at the last solve.
+  double weakest() const { return fronts_.weakest(); }
   /// A joint with a row that was left out; -1 where there is none.
   int joint_left_out() const;
 
@@ -35,7 +37,7 @@ class GraphSolver final : public KktSolver {
 
  private:
   Verdict named(Verdict verdict) const;
-  Verdict check_rows_left_out();
+  Verdict check_rows_left_out(const Bodies& bodies);
   Verdict solve_as_decided(const KktInput& input, bool& doubt);
 
   double length_;

@@ -1,12 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/mech/projection.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace invar {
 namespace {
 
 constexpr double kLeastPart = 0.01;  // of a correction that is tried
+// What rounding leaves of closed joints, in parts of the positions (speeds) that enter: an attempt to close them further would
+// move the mechanism along its weakest directions, by round-off over sine.
+constexpr double kRounding = 4 * 1.1e-16;
+
+// Distance from the World origin within which the mechanism lies, and a speed that its points do not exceed by much. Rounded
+// positions are gaps, which turn with their bodies: the distance enters the rate of a gap too.
+double extent(const Bodies& bodies, double length) {
+  double largest = 0;
+  for (const BodyState& b : bodies) largest = std::max(largest, b.p_WC.norm());
+  return largest + length;
+}
+double speed(const Bodies& bodies, double length) {
+  const double arm = extent(bodies, length);
+  double largest = 0;
+  for (const BodyState& b : bodies) largest = std::max(largest, b.v_WC.norm() + arm * b.w_WB.norm());
+  return largest;
+}
 
 // A residual (numbers along rows) as a relative twist of M in F, World axes, that has these components and nothing along the
 // freedoms: dualᵀ t = 0, also for a screw, whose last row is not orthogonal to its dual. Otherwise rotors and couplings, which
@@ -52,6 +70,18 @@ void Projection::measure(const Bodies& bodies, const VecX& wound) {
   driving_coordinates(model_, q_, coupling_q_);
 }
 
+// The largest correction that joints and couplings ask for, angles over the length of the model.
+double Projection::wanted() const {
+  double largest = 0;
+  for (const Twist& t : bias_) largest = std::max({largest, t.linear.norm(), model_.length() * t.angular.norm()});
+  for (int c = 0; c < coupling_bias_.size(); ++c) {
+    const Coupling& coupling = model_.couplings()[c];
+    const double unit = turns(model_.joints()[coupling.joint].kind, coupling.freedom) ? model_.length() : 1;
+    largest = std::max(largest, unit * std::abs(coupling_bias_[c]));
+  }
+  return largest;
+}
+
 Verdict Projection::positions(Bodies& bodies, const VecX& wound, double tolerance, int max_iterations) {
   double last = std::numeric_limits<double>::infinity();
   for (int iteration = 0;; ++iteration) {
@@ -67,6 +97,7 @@ Verdict Projection::positions(Bodies& bodies, const VecX& wound, double toleranc
     for (int j = 0; j < static_cast<int>(bias_.size()); ++j)
       bias_[j] = -1.0 * along_rows(model_, j, bodies, joint_residual(model_, j, bodies));
     for (int c = 0; c < coupling_bias_.size(); ++c) coupling_bias_[c] = -coupling_residual(model_, c, q_);
+    if (wanted() <= kRounding * extent(bodies, model_.length())) return {};
     const KktInput input{.dynamics = false, .bias = &bias_, .coupling_bias = &coupling_bias_, .coupling_q = &coupling_q_};
     // Redundant rows contradict each other by round-off in the end: a correction that fails is one that is not needed.
     if (const Verdict v = solver_.solve(bodies, input, correction_, unused_); !v.ok())
@@ -100,6 +131,7 @@ Verdict Projection::velocities(Bodies& bodies, const VecX& wound) {
                        .coupling_q = &coupling_q_};
   if (coupling_q_.size() > 0) measure(bodies, wound);
   for (int c = 0; c < coupling_bias_.size(); ++c) coupling_bias_[c] = -coupling_residual_rate(model_, c, q_, v_);
+  if (wanted() <= kRounding * speed(bodies, model_.length())) return {};
   if (const Verdict v = solver_.solve(bodies, input, correction_, unused_); !v.ok()) return v;
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     bodies[b].v_WC += correction_[b].a_WC;

@@ -11,9 +11,10 @@ class Projection {
  public:
   Projection(const Model& model, KktSolver& solver);
 
-  /// Newton until the residual stops falling; Ok when it is then below `tolerance` (m and rad).
+  /// Newton until the residual stops falling or is what rounding leaves; Ok when it is then below `tolerance` (m and rad), or
+  /// round-off.
   Verdict positions(Bodies& bodies, const VecX& wound, double tolerance, int max_iterations);
-  /// One exact solve: afterwards J v = 0 to round-off.
+  /// One exact solve, unless J v is round-off already: afterwards J v = 0 to round-off.
   Verdict velocities(Bodies& bodies, const VecX& wound);
 
   /// Per joint, the relative acceleration along its rows that removes residuals like a critically tuned spring:
@@ -23,6 +24,7 @@ class Projection {
 
  private:
   void measure(const Bodies& bodies, const VecX& wound);
+  double wanted() const;
   void correct(Bodies& bodies, const VecX& wound, double error, bool whole);
 
   const Model& model_;

@@ -163,15 +163,16 @@ void TreeSolver::start_coupling_row(int c, const Bodies& bodies, const KktInput&
 
 // L D Lᵀ of Lambda, always on the row with the largest pivot over its own diagonal; rows beyond the rank carry nothing.
 // L stands below the diagonal and 1/D on it, in the order of elimination: rows and columns are swapped along the way.
-Verdict TreeSolver::solve_closures(bool dynamics) {
+Verdict TreeSolver::solve_closures(const Bodies& bodies, bool dynamics) {
   Store& s = *store_;
   const int n = rows_;
   double* L = s.lambda.data();
   double* y = s.multiplier.data();
   const auto row = [&](int i) { return L + static_cast<std::ptrdiff_t>(i) * n; };
-  // All rows measure metres: the diagonal of one that moves something is at least about one over the mass it moves, that of one
-  // that moves nothing is the round-off of its columns.
-  const double least = 1e-11 / s.max_mass;
+  // All rows measure metres, and a push along one moves no more than everything there is: pivot · total mass is a squared sine
+  // between the row and those of the tree, as pivot / diagonal is one between the row and other closures. A row that moves
+  // nothing has the round-off of its columns as diagonal.
+  const double least = 1e-11 / s.total_mass;
   double scale = model_.gravity().norm();
   for (int i = 0; i < n; ++i) {
     s.order[i] = i, y[i] = s.right[i];
@@ -195,7 +196,8 @@ Verdict TreeSolver::solve_closures(bool dynamics) {
     if (best != k) swap_rows(k, best);
     const double pivot = row(k)[k];
     if (!(pivot > 0)) return {Status::Singular, -1, joint_of_row(s.order[k]), pivot};
-    if (ratio < weakest_kept_) weakest_kept_ = ratio, weakest_row_ = s.order[k];
+    if (const double weakness = std::min(ratio, pivot * s.total_mass); weakness < weakest_kept_)
+      weakest_kept_ = weakness, weakest_row_ = s.order[k];
 
     // Column k of L; what remains loses its share, with the column kept in a row of its own.
     const double inverse = 1 / pivot;
@@ -210,13 +212,13 @@ Verdict TreeSolver::solve_closures(bool dynamics) {
     }
   }
 
-  // A row left out must agree with the others: what is left of its right side is an acceleration nobody can give. Stages of a
-  // step lie off the constraints by their own small error, and so does this rest; a velocity that belongs to no branch leaves
-  // one of the size of the accelerations themselves. In a projection the residual is the judge, not this.
-  if (dynamics)
+  // A row left out must agree with the others: what is left of its right side is an acceleration nobody can give. In a projection
+  // the residual is the judge, not this.
+  if (dynamics && rank_ < n) {
+    const double bound = kContradiction * (scale + centripetal(bodies, model_.length()));
     for (int k = rank_; k < n; ++k)
-      if (std::abs(y[k]) > kContradiction * (scale + model_.length()))
-        return {Status::Contradictory, -1, joint_of_row(s.order[k]), y[k]};
+      if (std::abs(y[k]) > bound) return {Status::Contradictory, -1, joint_of_row(s.order[k]), y[k]};
+  }
 
   // Back substitution over the rows that were kept, then out of the order of elimination.
   for (int k = rank_; k < n; ++k) y[k] = 0;

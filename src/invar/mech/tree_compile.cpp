@@ -139,9 +139,9 @@ void TreeSolver::compile_links() {
     mass[link.inner] += mass[i];
     moment[link.inner] += moment[i] + mass[i] * arm * arm;
   }
-  s.max_mass = 0;
-  for (int i = 1; i <= n; ++i) s.max_mass = std::max(s.max_mass, s.links[i].mass);
-  if (s.max_mass == 0) s.max_mass = 1;
+  s.total_mass = 0;
+  for (int i = 1; i <= n; ++i) s.total_mass += s.links[i].mass;
+  if (s.total_mass == 0) s.total_mass = 1;
 }
 
 void TreeSolver::compile_columns() {

@@ -33,7 +33,7 @@ Verdict TreeSolver::solve(const Bodies& bodies, const KktInput& input, Accelerat
   if (rows_ > 0) start_columns(bodies, input);
   if (const Verdict verdict = eliminate(input); !verdict.ok()) return verdict;
   if (rows_ > 0) {
-    if (const Verdict verdict = solve_closures(input.dynamics); !verdict.ok()) return verdict;
+    if (const Verdict verdict = solve_closures(bodies, input.dynamics); !verdict.ok()) return verdict;
     apply_multipliers();
   }
   expand(input, accelerations, reactions);

@@ -31,7 +31,8 @@ class TreeSolver final : public KktSolver {
   int rotor_rows() const { return rotors_; }
   /// The number of independent rows if somebody knows better (an analysis of the geometry); -1: count pivots.
   void set_closure_rank(int rank) { wanted_rank_ = rank; }
-  /// Smallest accepted and largest rejected pivot of the last solve, each over its own diagonal entry.
+  /// Smallest accepted and largest rejected pivot of the last solve as squared sines: over its own diagonal entry, and (accepted
+  /// ones) over what moving everything would give.
   double weakest_kept() const { return weakest_kept_; }
   double strongest_left() const { return strongest_left_; }
   /// The joint of the smallest accepted pivot.
@@ -55,7 +56,7 @@ class TreeSolver final : public KktSolver {
   void start_row(int row, const Joint& joint, const JointAt& at, const Vec6& direction, double factor);
   void start_dual_row(int row, int joint, int freedom, double factor, const Bodies& bodies, bool dynamics);
   Verdict eliminate(const KktInput& input);
-  Verdict solve_closures(bool dynamics);
+  Verdict solve_closures(const Bodies& bodies, bool dynamics);
   void swap_rows(int a, int b);
   int joint_of_row(int row) const;
   void apply_multipliers();

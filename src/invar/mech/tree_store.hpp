@@ -47,7 +47,7 @@ struct TreeSolver::Store {
   std::vector<int> order;                 // rows in order of elimination
   std::vector<Vec6> direction;            // rows: (moment; force) on the child at the joint point, World (closure joints)
   Port external;                          // port plus the efforts of loose joints
-  double max_mass = 1;
+  double total_mass = 1;
 
   // Place of row `id` among the columns of a slot.
   int column_at(int slot, int id) const {

@@ -2,6 +2,7 @@
 #include "invar/mech/unreduced.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace invar {
 namespace {
@@ -62,6 +63,7 @@ Verdict Unreduced::solve_graph(const Bodies& bodies, const KktInput& input, Acce
   used_ = &graph();
   const Verdict verdict = graph().solve(bodies, input, accelerations, reactions);
   if (verdict.ok()) note_rank();
+  mobility_.sine = std::sqrt(std::max(0.0, graph().weakest()));
   if (!tree_ || tree_fails_) mobility_.near_singular = !graph().decision().border.empty();
   return verdict;
 }
@@ -88,22 +90,24 @@ Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerati
   // Towards a singularity the fronts compute, and watch the rank themselves.
   const double weakest = verdict.status == Status::Singular ? 0 : tree_->weakest_kept();
   mobility_.near_singular = weakest < kWeak;
+  mobility_.joint = tree_->weakest_joint();
   if (weakest < kLossy) {
-    const int joint = tree_->weakest_joint();
     verdict = solve_graph(bodies, input, accelerations, reactions);
-    if (mobility_.near_singular) mobility_.joint = joint;
+    mobility_.sine = std::sqrt(std::max(0.0, weakest));
     set_rank();
     return verdict;
   }
-  // A row that was left out stands out of the noise: count again, once for each time that it has grown.
+  mobility_.sine = std::sqrt(weakest);
+  // A row that was left out stands out of the noise: count again, once for each time that it has grown, or where it contradicts.
   const double left = tree_->strongest_left();
   if (left < kNoise) left_seen_ = 0;
-  if (input.settled && left > std::max(kNoise, kGrown * left_seen_)) {
+  const bool grown = input.settled && left > kGrown * left_seen_;
+  if (left > kNoise && (grown || verdict.status == Status::Contradictory)) {
     const int before = mobility_.rank;
     if (const Verdict v = decide(bodies, input); !v.ok()) return v;
     left_seen_ = left;
     set_rank();
-    if (mobility_.rank != before) verdict = tree_->solve(bodies, input, accelerations, reactions);
+    if (mobility_.rank != before) return solve_graph(bodies, input, accelerations, reactions);
   }
   return verdict;
 }

@@ -105,7 +105,7 @@ class Model {
 
   /// Joint coordinates of [initial], stacked; joints that it does not name are at zero (identity).
   const VecX& initial_q() const { return initial_q_; }
-  /// Which joints [initial] names; without [initial], all of them (everything at zero).
+  /// Which joints [initial] names.
   const std::vector<bool>& initial_named() const { return initial_named_; }
 
  private:

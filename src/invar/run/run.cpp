@@ -77,6 +77,8 @@ class Loop {
   double interval_ = 0;     // s; between samples of adaptive methods
   long next_sample_ = 1;    // index on the grid of sample times
   Mobility mobility_;       // after the last step
+  double sine_before_ = 1;  // of the weakest row, one step earlier
+  long passages_ = 0;       // of singular configurations between steps
   Outcome out_;
   Result<void> sink_{};
   Clock::time_point began_ = Clock::now(), shown_ = began_;
@@ -89,6 +91,9 @@ void Loop::begin(const State& start) {
   observer_.observe(scenario_.start_time, *formulation_, x_, seen_);
   sampler_.observe(scenario_.start_time, *formulation_, x_, sampled_);
   tally_.start(seen_);
+  out_.notes = displaced(*formulation_, scenario_.start, x_);
+  mobility_ = formulation_->mobility();
+  sine_before_ = mobility_.sine;
   interval_ = scenario_.sampling.interval;
   if (!(interval_ > 0)) interval_ = (scenario_.end_time - scenario_.start_time) / 1000;
 }
@@ -171,7 +176,7 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
 // A loop that passes a singular configuration gains or loses freedoms there: said, not hidden.
 void Loop::watch_rank() {
   const Mobility& now = formulation_->mobility();
-  const bool changed = now.changes != mobility_.changes && tally_.steps > 1;
+  const bool changed = now.changes != mobility_.changes;
   const bool close = now.near_singular && !mobility_.near_singular;
   if ((changed || close) && out_.notes.size() < 100) {
     const std::string at = now.joint < 0 ? "" : fmt::format(" at joint '{}'", model_.joints()[now.joint].name);
@@ -182,6 +187,19 @@ void Loop::watch_rank() {
                                            "{} still hold",
                                            seen_.t, at, now.sigma, now.rank, now.freedoms));
   }
+  // Between two steps: the sine of the weakest row falls and rises again like |t - t0|, and the next step would have crossed
+  // zero.
+  const double least = mobility_.sine, before = sine_before_, after = now.sine;
+  const bool crossed = least < before && least <= after && least < std::max(before, after) - least && least < 0.1;
+  if (crossed && !changed && !close) {
+    ++passages_;
+    if (out_.notes.size() < 100)
+      out_.notes.push_back(
+          fmt::format("t = {:g} s: passed a singular configuration{}, where rank is {} and mobility {}", seen_.t,
+                      mobility_.joint < 0 ? "" : fmt::format(" at joint '{}'", model_.joints()[mobility_.joint].name),
+                      now.rank - 1, now.freedoms + 1));
+  }
+  sine_before_ = mobility_.sine;
   mobility_ = now;
 }
 
@@ -251,6 +269,7 @@ Result<Outcome> Loop::outcome() {
   out_.metrics = tally_.metrics();
   out_.metrics.push_back({"rank", static_cast<double>(mobility_.rank), "1", {}});
   out_.metrics.push_back({"freedoms", static_cast<double>(mobility_.freedoms), "1", {}});
+  out_.metrics.push_back({"singular_passages", static_cast<double>(passages_), "1", {}});
   out_.metrics.push_back({"rank_changes", static_cast<double>(mobility_.changes), "1", {}});
   out_.laws = judge_.verdicts(tally_, evaluation_);
   out_.wall = seconds_since(began_);

@@ -9,6 +9,7 @@ namespace invar {
 struct Start {
   bool by_bodies = false;
   JointState joints;        ///< by joints; those that nobody named keep the model's [initial], at rest
+  std::vector<bool> named;  ///< joints that the start itself names, beyond [initial]; empty: none
   Bodies bodies;            ///< by bodies: all of them
   bool project = true;      ///< move a start that contradicts the joints onto them; otherwise refuse it
   double tolerance = 1e-9;  ///< m, rad, m/s, rad/s: what counts as no contradiction
@@ -26,5 +27,9 @@ Result<Bodies> bodies_at(const Model& model, const Start& start);
 
 /// The same as a state of a formulation, joint angles on the turns that the start names.
 Result<State> state_at(Formulation& formulation, const Start& start);
+
+/// What had to give way: a sentence for each joint that was named and does not start as named, because loops or couplings do
+/// not let it with the other joints as they are.
+std::vector<std::string> displaced(const Formulation& formulation, const Start& start, const State& x);
 
 }  // namespace invar
