@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Springs store what they take, dampers and friction only take, stops only push. The printed Euler law (NOTES A4) is the
+// Springs store what they take, dampers and friction only take, stops only push. The printed Euler law (docs/papers.md A4) is the
 // exception, and is shown to be one.
 #include "invar/mech/passive.hpp"
 

@@ -35,7 +35,7 @@ TEST(Parallelogram, AcceleratesSmoothlyDownToItsFlatPosition) {
     ASSERT_TRUE(dynamics.evaluate(x, load, e).ok()) << theta;
     EXPECT_EQ(dynamics.mobility().rank, 17) << theta;
     EXPECT_EQ(dynamics.mobility().freedoms, 1) << theta;
-    // Reactions grow like 1/theta, and their rounding enters as u/theta; never worse than 1e-8 (GRAPH's figure).
+    // Reactions grow like 1/theta, and their rounding enters as u/theta; never worse than 1e-8 (what docs/augmented.md states).
     const double bound = std::min(1e-8, 1e-12 + 1e-14 / theta);
     EXPECT_NEAR(-e.vdot[0], -1.2 * 9.81 * std::cos(theta), 12 * bound) << theta;
   }

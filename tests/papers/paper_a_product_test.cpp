@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NOTES says of paper A, section 4.1, shown on the product.
+// Paper A, section 4.1, as docs/papers.md puts it right, shown on the product.
 #include <gtest/gtest.h>
 
 #include "invar/base/largest.hpp"
@@ -14,8 +14,8 @@
 namespace invar::testing {
 namespace {
 
-// A13: two thin rods of half-length l in line, at rest, a transverse moment M on the first: |F_J| = 3 M / (8 l), exactly.
-// From m a = F, I alpha_1 = M - l F, I alpha_2 = -l F, the joint closed (a_1 + l alpha_1 = a_2 - l alpha_2), I = m l²/3.
+// docs/papers.md A13: two thin rods of half-length l in line, at rest, a transverse moment M on the first: |F_J| = 3 M / (8 l),
+// exactly. From m a = F, I alpha_1 = M - l F, I alpha_2 = -l F, the joint closed (a_1 + l alpha_1 = a_2 - l alpha_2), I = m l²/3.
 TEST(TwoRods, TransverseMomentNeedsAJointForceOfThreeEighths) {
   const double l = 0.5, M = 0.7, m = 1.3;
   ModelSpec spec;

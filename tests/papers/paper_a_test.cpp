@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Paper A, Appendices A, B and C typed in as printed, for three bodies and two ball joints, and compared with the assembly that
-// serves every mechanism. Signs: NOTES A1 (force of body j+1 on j), A2 (the unknown of (19) is +F_J), A3 (minus in (9)), A5, A6.
+// serves every mechanism. Signs: docs/papers.md A1 (force of body j+1 on j), A2 (the unknown of (19) is +F_J), A3 (minus in (9)),
+// A5, A6.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -69,7 +70,7 @@ Chain chain(std::uint64_t seed) {
   return {std::move(model), std::move(bodies), std::move(load)};
 }
 
-/// m_J of (9)-(11), minus sign of NOTES A3, angles and axes from the transformation matrices.
+/// m_J of (9)-(11), minus sign of docs/papers.md A3, angles and axes from the transformation matrices.
 Vec3 joint_moment(const Chain& c, std::size_t j) {
   const Mat3 Tj = T_BI(c.bodies[j].q_WB), Tk = T_BI(c.bodies[j + 1].q_WB);
   const Mat3 T = Tj * Tk.transpose();  // T1(φ) T2(θ) T3(ψ), (10)
@@ -187,13 +188,13 @@ TEST(Equation22, BlocksAreThoseOfTheInverse) {
   inverse << Minv - Minv * B.J.transpose() * Sinv * B.J * Minv, Minv * B.J.transpose() * Sinv, Sinv * B.J * Minv, -Sinv;
   // Condition number of K near 1e3 for these masses: 1e-16 * 1e3 with room for the products.
   EXPECT_LT((K * inverse - MatX::Identity(24, 24)).cwiseAbs().maxCoeff(), 1e-11);
-  // NOTES A6: eliminating M leaves -S, so S is the mobility of the joint points: forces in, accelerations out.
+  // docs/papers.md A6: eliminating M leaves -S, so S is the mobility of the joint points: forces in, accelerations out.
   const Eigen::PartialPivLU<MatX> lu(K);
   EXPECT_NEAR(lu.determinant(), B.M.determinant() * (-mobility).determinant(), 1e-9 * std::abs(lu.determinant()));
 }
 
 TEST(Equation22, RegularMassIsSufficientButNotNecessary) {
-  // NOTES A6: a middle body without mass that cannot move by itself; M is singular, K is not.
+  // docs/papers.md A6: a middle body without mass that cannot move by itself; M is singular, K is not.
   AppendixB B = appendix_b(chain(5));
   B.M.block<3, 3>(3, 3).setZero();
   MatX K = MatX::Zero(24, 24);
@@ -256,7 +257,7 @@ TEST(Equation43And44, AreInverseOfEachOtherAndMakeTheMatrix45) {
 }
 
 TEST(TwoThinRods, TransverseMomentNeedsThreeEighthsOfMOverLAtTheJoint) {
-  // NOTES A13: rods of half-length l at rest in line, moment M across on the first: |F_J| = 3 M / (8 l), not zero.
+  // docs/papers.md A13: rods of half-length l at rest in line, moment M across on the first: |F_J| = 3 M / (8 l), not zero.
   const double l = 0.5, M = 0.7, m = 1.3;
   ModelSpec spec;
   spec.gravity.setZero();

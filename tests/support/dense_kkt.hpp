@@ -8,7 +8,7 @@ namespace invar::testing {
 /// with the product and nothing else: no elimination, no recursion, no bias formula.
 ///
 /// SI units. ν stacks the velocities of all centres of mass, then all angular rates, World components (A (16)). Rows: those
-/// of the joints in the order of the model, components of F at the joint point, then one per coupling. Sign of NOTES A2:
+/// of the joints in the order of the model, components of F at the joint point, then one per coupling. Sign of docs/papers.md A2:
 ///   M ν' + Jᵀ F = force,  J ν' = gamma,  F > 0 acting on the parent (driven freedom of a coupling: -F).
 struct DenseKkt {
   MatX M;                      // 6N x 6N     inertia of bodies and rotors

@@ -17,7 +17,7 @@ struct JointVerdict {
 };
 
 /// Everything that one evaluation of the dynamics can tell. Joint wrenches act on the parent at the joint point (origin of
-/// M), World components: NOTES A1. `reactions` is the constraint part; `efforts` what springs, dampers and motors add on
+/// M), World components: docs/papers.md A1. `reactions` is the constraint part; `efforts` what springs, dampers and motors add on
 /// the freedoms.
 struct Evaluation {
   Bodies bodies;

@@ -9,7 +9,7 @@
 //     j1 = e_x,  j2 = Rx(-φ) e_y,  j3 = Rx(-φ) (-sin θ, 0, cos θ).
 //     Energy ½ Σ K a² and power balance give +Σ K a jⁱ on the child with the reciprocal axes jⁱ (jⁱ·j_k = δ):
 //     j¹ = Rx(-φ) (1, 0, tan θ),  j² = j2,  j³ = Rx(-φ) (0, 0, 1/cos θ).
-//     A (9) with the sign of NOTES A3 takes j_i for jⁱ; the axes are oblique, so no energy belongs to that law (A4).
+//     A (9) with the sign of docs/papers.md A3 takes j_i for jⁱ; the axes are oblique, so that law has no energy (A4 there).
 #include "invar/mech/passive.hpp"
 
 #include <algorithm>

@@ -49,7 +49,7 @@ struct BodySpec {
 enum class SpringLaw {
   RotationVector,  ///< m = -dexp^-T K theta, theta = log(R_rest^T R_FM): conservative and frame invariant (default)
   Euler,           ///< potential of the angles of A (10), moment along the reciprocal axes: conservative, singular at 90°
-  EulerPrinted,    ///< A (9) with the right sign but along the rotation axes themselves: pumps energy (NOTES A4)
+  EulerPrinted,    ///< A (9) with the right sign but along the rotation axes themselves: pumps energy (docs/papers.md A4)
 };
 
 struct SpringSpec {
