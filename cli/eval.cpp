@@ -4,7 +4,6 @@
 #include "console.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/io/state_json.hpp"
-#include "invar/mech/augmented.hpp"
 #include "invar/run/method.hpp"
 #include "invar/run/words.hpp"
 
@@ -57,16 +56,17 @@ Result<Load> load_of(const Model& model, const Arguments& args) {
 Result<std::string> evaluate(const Model& model, const Arguments& args) {
   const int from_stdin = (args.state == "-") + (args.port == "-") + (args.efforts == "-");
   if (from_stdin > 1) return fail(ErrorKind::Option, "only one of --state, --port and --efforts can be read from stdin");
-  AugmentedOptions options;
-  options.project = false;
-  Augmented formulation(model, options);
-  auto x = state_of(formulation, args);
+  Method method;
+  method.formulation = args.formulation;
+  method.project = false;
+  const auto formulation = make_formulation(model, method);
+  auto x = state_of(*formulation, args);
   if (!x) return tl::unexpected(x.error());
   auto load = load_of(model, args);
   if (!load) return tl::unexpected(load.error());
 
   Evaluation out;
-  if (const Verdict verdict = formulation.evaluate(*x, *load, out); !verdict.ok())
+  if (const Verdict verdict = formulation->evaluate(*x, *load, out); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), args.model);
   return evaluation_json(model, out, args.pretty);
 }

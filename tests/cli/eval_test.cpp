@@ -73,6 +73,15 @@ TEST(Eval, EffortsTurnTheHinge) {
   EXPECT_NEAR(json::parse(e.out)["joints"]["hinge"]["vdot"][0].get<double>(), 2.5 / (1.0 / 3 + 1e-4), 1e-12);
 }
 
+TEST(Eval, TakesFormulationsByNameAndRefusesUnknownOnes) {
+  const Ended named = invar({"eval", model("four_bar"), "--formulation", "augmented"});
+  ASSERT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(named.out, invar({"eval", model("four_bar")}).out);
+  const Ended unknown = invar({"eval", model("four_bar"), "--formulation", "magic"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(has(unknown.err, "magic") && has(unknown.err, "augmented")) << unknown.err;
+}
+
 struct BadState {
   const char* text;
   const char* expected;
