@@ -110,10 +110,21 @@ TEST(Run, NumericsThatFailEndWithThreeAndSayWhere) {
   const Ended e = invar({"run", folder / "s.toml", "-o", folder / "out"});
   EXPECT_EQ(e.code, 3) << e.out;
   EXPECT_TRUE(has(e.err, "step ") && has(e.err, "t = ")) << e.err;
+  EXPECT_TRUE(has(e.err, "a smaller step may help")) << e.err;
   const json r = json::parse(read_file(folder / "out/result.json"));
   EXPECT_EQ(r["status"], "failed");
   EXPECT_FALSE(r["failure"]["what"].get<std::string>().empty());
   EXPECT_TRUE(fs::exists(folder / "out/run.h5"));
+}
+
+TEST(Run, SmallerStepIsNotAdvisedForALoadThatOverflowsAtTheStart) {
+  Folder folder;
+  // 1e308 N m on 1/3 kg m² is an acceleration beyond the largest number, whatever the step.
+  write_file(folder / "s.toml", pendulum("1.0", "[[effort]]\njoint = 'hinge'\nvalue = 1e308\n"));
+  const Ended e = invar({"run", folder / "s.toml", "-o", folder / "out"});
+  EXPECT_EQ(e.code, 3) << e.out;
+  EXPECT_TRUE(has(e.err, "step 1, t = 0 s")) << e.err;
+  EXPECT_FALSE(has(e.err, "smaller step")) << e.err;
 }
 
 TEST(Run, OutputDirectoryOfOthersIsRefusedUnlessForced) {

@@ -19,9 +19,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// Where the length of the step is to blame, or may be.
-bool wants_smaller_step(Status status) {
-  return status == Status::NotConverged || status == Status::StepTooLarge || status == Status::NotFinite;
+// Where the length of the step is to blame, or may be. Numbers that overflow before any step is done come from the input.
+bool wants_smaller_step(Status status, long steps_done) {
+  if (status == Status::NotFinite) return steps_done > 0;
+  return status == Status::NotConverged || status == Status::StepTooLarge;
 }
 
 // The state of one run. Steps, samples and verdicts are separate functions over it.
@@ -256,7 +257,7 @@ bool Loop::failed(const Verdict& verdict, double t) {
   out_.end = Outcome::End::Failed;
   out_.verdict = verdict;
   out_.words = fmt::format("step {}, t = {:g} s: {}", tally_.steps + 1, t, words(verdict, model_));
-  if (wants_smaller_step(verdict.status)) out_.words += "; a smaller step may help";
+  if (wants_smaller_step(verdict.status, tally_.steps)) out_.words += "; a smaller step may help";
   return false;
 }
 
