@@ -18,7 +18,8 @@ struct Arguments {
 std::string shown(const std::string& path) { return path == "-" ? "stdin" : path; }
 
 // The state: as it is when given by bodies (the residual says how far they are off), assembled when by joints.
-Result<State> state_of(Formulation& formulation, const Arguments& args) {
+// Joints that had to give way are told.
+Result<State> state_of(Formulation& formulation, const Arguments& args, std::vector<std::string>& told) {
   const Model& model = formulation.model();
   Start start(model);
   if (!args.state.empty()) {
@@ -34,7 +35,10 @@ Result<State> state_of(Formulation& formulation, const Arguments& args) {
     return x;
   }
   auto x = state_at(formulation, start);
-  if (x) return x;
+  if (x) {
+    told = displaced(formulation, start, *x);
+    return x;
+  }
   return fail(x.error().kind, x.error().what, args.state.empty() ? args.model : shown(args.state));
 }
 
@@ -53,14 +57,14 @@ Result<Load> load_of(const Model& model, const Arguments& args) {
   return load;
 }
 
-Result<std::string> evaluate(const Model& model, const Arguments& args) {
+Result<std::string> evaluate(const Model& model, const Arguments& args, std::vector<std::string>& told) {
   const int from_stdin = (args.state == "-") + (args.port == "-") + (args.efforts == "-");
   if (from_stdin > 1) return fail(ErrorKind::Option, "only one of --state, --port and --efforts can be read from stdin");
   Method method;
   method.formulation = args.formulation;
   method.project = false;
   const auto formulation = make_formulation(model, method);
-  auto x = state_of(*formulation, args);
+  auto x = state_of(*formulation, args, told);
   if (!x) return tl::unexpected(x.error());
   auto load = load_of(model, args);
   if (!load) return tl::unexpected(load.error());
@@ -76,7 +80,9 @@ void eval_verb(const Arguments& args, Context& context) {
   auto model = read_model(args.model, &warnings);
   warn(warnings, context);
   if (!model) return report(model.error(), context);
-  auto text = evaluate(*model, args);
+  std::vector<std::string> told;
+  auto text = evaluate(*model, args, told);
+  for (const std::string& sentence : told) say("note: " + sentence, context);
   if (!text) return report(text.error(), context);
   fmt::print("{}\n", *text);
 }
