@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numbers>
+#include <utility>
 
 #include "invar/base/random.hpp"
 #include "invar/io/model_file.hpp"
@@ -101,7 +103,10 @@ Result<std::vector<Case>> cases(const std::string& models) {
     if (auto r = add(fmt::format("balls {}", l.n), floating_with_balls(chain), l.balls, 0, l.n <= 50); !r)
       return tl::unexpected(r.error());
   }
-  std::ranges::stable_partition(out, [](const Case& c) { return c.name.starts_with("hinges"); });
+  // Hinges first.
+  std::vector<Case> balls;
+  for (Case& c : std::exchange(out, {})) (c.name.starts_with("hinges") ? out : balls).push_back(std::move(c));
+  std::move(balls.begin(), balls.end(), std::back_inserter(out));
   // Loops.
   struct Closed {
     const char* file;

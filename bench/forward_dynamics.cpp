@@ -101,7 +101,7 @@ Result<void> check_peer(Subject& subject, Mujoco& peer, Row& row) {
     row.to_peer = std::max(row.to_peer, difference(subject.accelerations, peer.accelerations()));
     if (!peer.closed()) row.to_peer = std::max(row.to_peer, difference(subject.reactions, peer.carrier_wrenches(bodies)));
   }
-  const double allowed = peer.closed() ? 1e-2 : 1e-9;
+  const double allowed = peer.closed() ? 1e-2 : 1e-8;
   if (!(row.to_peer <= allowed)) {
     return fail(ErrorKind::Numerics,
                 fmt::format("{}: differs from MuJoCo by {:.2g} (allowed {:.0e})", row.name, row.to_peer, allowed));
