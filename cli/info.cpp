@@ -73,7 +73,7 @@ void print_table(const Model& model, const Analysis& m) {
     fmt::print("  {:<20} {:<20} {:<20} {:<20} {:>8}\n", j.name, kind_text(j), model.body_name(j.parent), model.body_name(j.child),
                j.nv);
   fmt::print("\n  loops      {}\n", loop_text(model));
-  fmt::print("  couplings  {}\n", model.couplings().size());
+  fmt::print("  couplings  {}\n  tendons    {}\n", model.couplings().size(), model.tendons().size());
   fmt::print("  rows       {}\n  rank       {}\n  redundant  {}\n  mobility   {} at the start configuration\n", m.mobility.rows,
              m.mobility.rank, m.redundant(), m.mobility.freedoms);
   if (m.exactness.relies())
@@ -109,6 +109,7 @@ Json to_json(const Model& model, const Analysis& m) {
   }
   out["closures"] = joint_names(model, spanning_tree(model).closures);
   out["couplings"] = model.couplings().size();
+  out["tendons"] = model.tendons().size();
   out["freedoms"] = model.nv();
   out["loops"] = out["closures"].size();
   out["rows"] = m.mobility.rows;

@@ -54,9 +54,16 @@ Start drawn(std::uint64_t seed, MechanismOptions options) {
   return {std::move(sample.model), std::move(sample.bodies)};
 }
 
+/// A model that ships with the library, at its own start.
+Start shipped(const std::string& name) {
+  Start start{std::move(*Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/" + name + ".toml"))), {}};
+  start.bodies = place(start.model, JointState::initial(start.model));
+  return start;
+}
+
 /// The parallelogram, cranks at the angle theta above the ground line: rows depend on each other, and nearly one more when flat.
 Start parallelogram(double theta) {
-  Start start{std::move(*Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml"))), {}};
+  Start start = shipped("parallelogram");
   JointState joints = JointState::initial(start.model);
   joints.q << -theta, theta, theta, -theta;
   start.bodies = place(start.model, joints);
@@ -84,6 +91,7 @@ std::vector<Plant> plants() {
       {"many_loops", draw(6, {.bodies = 20, .loops = 8, .kinds = {}}), projected},
       {"redundant_joints", draw(7, {.bodies = 8, .loops = 1, .redundant = 2, .kinds = {}}), projected},
       {"planar_loops", draw(8, {.bodies = 8, .loops = 2, .planar = true, .kinds = {}}), projected},
+      {"tendon", [] { return shipped("paper_c_tendon"); }, projected},
       {"parallelogram", [] { return parallelogram(0.5); }, projected},
       {"parallelogram_leaving_the_flat_position", [] { return parallelogram(-5e-4); }, projected},
   };

@@ -54,6 +54,24 @@ TEST(ModelFile, UnknownNamesAreRefusedWhereverTheyStand) {
                  "coupling 'c' names joint 'q'");
 }
 
+TEST(ModelFile, TendonsThatMakeNoSenseAreRefused) {
+  const auto tendon = [](const std::string& points, const std::string& keys) {
+    return with_bodies("[[tendon]]\nname = \"t\"\npoints = [" + points + "]\n" + keys);
+  };
+  const std::string two = "{ p = [0, 0, 1] }, { body = \"crank\" }";
+  EXPECT_TRUE(Model::build(*parse_model(tendon(two, "length = 1\nstiffness = 3"), "m.toml")));
+  expect_refusal(tendon("{ body = \"crnk\" }, { p = [0, 0, 1] }", "length = 1\nstiffness = 3"), "m.toml:7:10",
+                 "tendon 't', point 1 names body 'crnk'", "did you mean 'crank'?");
+  expect_refusal(tendon("{ frame = \"f\" }, { p = [0, 0, 1] }", "length = 1\nstiffness = 3"), "m.toml:7:10", "names frame 'f'");
+  expect_refusal(tendon("{ body = \"crank\" }", "length = 1\nstiffness = 3"), "m.toml:7:10", "at least two points");
+  expect_refusal(tendon("{ body = \"crank\" }, { body = \"crank\", p = [1, 0, 0] }", "length = 1\nstiffness = 3"), "m.toml:7:10",
+                 "all points lie on one body");
+  expect_refusal(tendon(two, "length = 1\nstiffness = -3"), "m.toml:9:13", "stiffness must not be negative");
+  expect_refusal(tendon(two, "length = 1\ndamping = 1\npretension = 2"), "m.toml:10:14", "pretension needs a stiffness");
+  expect_refusal(tendon(two, "length = 1"), "m.toml:5:1", "neither stiffness nor damping");
+  expect_refusal(tendon(two, "stiffness = 1"), "m.toml:5:1", "'length'");
+}
+
 TEST(ModelFile, FarNamesGetNoSuggestion) {
   const Error e = refusal(with_joint("revolute", "parent = \"gearbox\""));
   EXPECT_EQ(e.what.find("did you mean"), std::string::npos) << e.what;

@@ -60,6 +60,16 @@ Json joints_json(const Model& model, const Evaluation& e) {
   return out;
 }
 
+Json tendons_json(const Model& model, const Evaluation& e) {
+  Json out = Json::object();
+  for (std::size_t k = 0; k < e.tendons.size(); ++k) {
+    const Pull& pull = e.tendons[k];
+    out[model.tendons()[k].name] = {
+        {"length", pull.length}, {"rate", pull.rate}, {"tension", pull.tension}, {"slack", pull.stretch <= 0}};
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::string> evaluation_json(const Model& model, const Evaluation& e, bool pretty) {
@@ -73,6 +83,7 @@ Result<std::string> evaluation_json(const Model& model, const Evaluation& e, boo
   Json out;
   out["bodies"] = bodies_json(model, e);
   out["joints"] = joints_json(model, e);
+  if (!model.tendons().empty()) out["tendons"] = tendons_json(model, e);
   out["energy"] = {{"kinetic", energy.kinetic}, {"potential", energy.potential}, {"elastic", energy.elastic}};
   out["momentum"] = {{"linear", list(momentum.linear)}, {"angular", list(momentum.angular)}};
   out["residual"] = {{"position", error.position}, {"velocity", error.velocity}};

@@ -184,6 +184,26 @@ FrameSpec read_frame(const TomlTable& t) {
   return f;
 }
 
+TendonSpec read_tendon(const TomlTable& t) {
+  TendonSpec d;
+  d.where = t.places();
+  d.name = t.string("name");
+  for (const TomlTable& point : t.tables("points")) {
+    PointSpec p;
+    if (point.has("frame") && point.has("body")) point.refuse("frame", "a point is on a 'body' or on a 'frame', not on both");
+    p.body = point.string("body", p.body);
+    p.frame = point.string("frame", p.frame);
+    p.p = point.vec3("p", p.p);
+    d.points.push_back(p);
+  }
+  d.stiffness = t.number("stiffness", d.stiffness);
+  d.length = t.number("length");
+  d.pretension = t.number("pretension", d.pretension);
+  d.damping = t.number("damping", d.damping);
+  d.tension_only = t.boolean("tension_only", d.tension_only);
+  return d;
+}
+
 Result<ModelSpec> read_spec(const TomlTable& file) {
   const std::vector<std::string> keys = file.keys();
   const auto present = [&keys](const char* key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
@@ -201,6 +221,7 @@ Result<ModelSpec> read_spec(const TomlTable& file) {
   for (const TomlTable& t : file.tables("joint")) m.joints.push_back(read_joint(t));
   for (const TomlTable& t : file.tables("coupling")) m.couplings.push_back(read_coupling(t));
   for (const TomlTable& t : file.tables("frame")) m.frames.push_back(read_frame(t));
+  for (const TomlTable& t : file.tables("tendon")) m.tendons.push_back(read_tendon(t));
   if (const auto initial = file.table("initial"))
     for (const std::string& joint : initial->keys()) {
       m.initial[joint] = read_coordinates(*initial, joint);

@@ -140,6 +140,23 @@ void put_coupling(std::string& out, const CouplingSpec& c) {
   put(out, "polynomial", c.coefficients);
 }
 
+void put_tendon(std::string& out, const TendonSpec& t) {
+  out += "\n[[tendon]]\n";
+  put(out, "name", t.name);
+  out += "points = [";
+  for (std::size_t k = 0; k < t.points.size(); ++k) {
+    const PointSpec& p = t.points[k];
+    out += fmt::format("{}{{ {} = {}, p = {} }}", k == 0 ? "" : ", ", p.frame.empty() ? "body" : "frame",
+                       text(p.frame.empty() ? p.body : p.frame), text(p.p));
+  }
+  out += "]\n";
+  put(out, "stiffness", t.stiffness);
+  put(out, "length", t.length);
+  if (t.pretension != 0) put(out, "pretension", t.pretension);
+  if (t.damping != 0) put(out, "damping", t.damping);
+  if (t.tension_only) out += "tension_only = true\n";
+}
+
 }  // namespace
 
 std::string write_model(const ModelSpec& spec) {
@@ -155,6 +172,7 @@ std::string write_model(const ModelSpec& spec) {
     put(out, "body", f.body);
     put(out, "at", f.at);
   }
+  for (const TendonSpec& t : spec.tendons) put_tendon(out, t);
   if (!spec.initial.empty()) out += "\n[initial]\n";
   for (const auto& [joint, q] : spec.initial)
     if (!q.empty()) out += text(joint) + " = " + text(q) + "\n";

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "invar/mech/passive.hpp"
+#include "invar/mech/tendons.hpp"
 #include "invar/mech/verdicts.hpp"
 
 namespace invar {
@@ -53,6 +54,7 @@ Augmented::Augmented(const Model& model, const AugmentedOptions& options)
       q_(VecX::Zero(model.nq())),
       v_(VecX::Zero(model.nv())),
       efforts_(model.nv()),
+      port_(model.bodies().size()),
       coupling_q_(VecX::Zero(static_cast<int>(model.couplings().size()))) {}
 
 void Augmented::set(const Bodies& bodies, State& x, const VecX& turns) {
@@ -86,10 +88,17 @@ Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX
   efforts_ = load.efforts;
   dissipation_ = 0;
   input_ = {.port = &load.port, .efforts = &efforts_};
+  if (!model().tendons().empty()) {
+    port_ = load.port;
+    add_tendons(model(), bodies, port_, dissipation_);
+    input_.port = &port_;
+  }
   if (!measured_.empty()) {
     for (const int j : measured_) coordinates_of_joint(model(), j, bodies, q_, v_);
     if (wound) unwind(model(), *wound, q_);
-    add_passive_efforts(model(), q_, v_, efforts_, dissipation_);
+    double lost = 0;
+    add_passive_efforts(model(), q_, v_, efforts_, lost);
+    dissipation_ += lost;
     driving_coordinates(model(), q_, coupling_q_);
     input_.coupling_q = &coupling_q_;
   }
@@ -145,6 +154,8 @@ Verdict Augmented::evaluate(const State& x, const Load& load, Evaluation& out) {
   unwind(model(), x.wound, out.q);
   joint_accelerations(model(), out.bodies, out.accelerations, out.vdot);
   out.efforts = efforts_;
+  out.tendons.clear();
+  for (const Tendon& tendon : model().tendons()) out.tendons.push_back(pull_of(model(), tendon, out.bodies));
   if (!verdict.ok()) return verdict;
   for (int b = 0; b < static_cast<int>(out.accelerations.size()); ++b)
     if (!out.accelerations[b].a_WC.allFinite() || !out.accelerations[b].alpha_WB.allFinite()) return {Status::NotFinite, b};

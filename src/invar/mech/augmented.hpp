@@ -50,6 +50,7 @@ class Augmented final : public Formulation {
   Accelerations accelerations_;    // per body
   std::vector<Wrench> reactions_;  // per joint
   VecX q_, v_, efforts_;           // joint coordinates, rates; commanded plus passive efforts
+  Port port_;                      // per body: the load and what tendons add
   VecX coupling_q_;                // per coupling: driving coordinate
   KktInput input_;                 // of the last solve
   double dissipation_ = 0;         // W

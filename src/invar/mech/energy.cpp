@@ -7,6 +7,7 @@
 #include "invar/mech/energy.hpp"
 
 #include "invar/mech/passive.hpp"
+#include "invar/mech/tendons.hpp"
 
 namespace invar {
 
@@ -32,7 +33,7 @@ Energy energy(const Model& model, const Bodies& bodies, const VecX& q, const Vec
   for (const Joint& joint : model.joints())
     for (int k = 0; k < joint.nv; ++k)
       e.kinetic += 0.5 * joint.passive[static_cast<std::size_t>(k)].armature * v[joint.v0 + k] * v[joint.v0 + k];
-  e.elastic = elastic_energy(model, q);
+  e.elastic = elastic_energy(model, q) + tendon_energy(model, bodies);
   return e;
 }
 

@@ -5,7 +5,7 @@
 namespace invar {
 
 /// Energies, J. Kinetic includes the rotors (armature); potential is that of gravity, zero at the World origin; elastic is
-/// that of joint springs and stops.
+/// that of joint springs, stops and tendons.
 struct Energy {
   double kinetic = 0;
   double potential = 0;

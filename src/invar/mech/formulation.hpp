@@ -3,6 +3,7 @@
 #include "invar/base/status.hpp"
 #include "invar/mech/bodies.hpp"
 #include "invar/mech/state.hpp"
+#include "invar/mech/tendons.hpp"
 
 namespace invar {
 
@@ -27,6 +28,7 @@ struct Evaluation {
   VecX q, v, vdot;                     ///< joint coordinates, rates and their derivatives, stacked as in the model
   VecX efforts;                        ///< total effort on every joint freedom: commanded + passive
   VecX couplings;                      ///< effort transmitted by every coupling
+  std::vector<Pull> tendons;           ///< length, rate and tension of every tendon
 };
 
 /// How many rows hold, and how freely the mechanism moves, at the state solved last. Rank is geometry: masses do not enter.

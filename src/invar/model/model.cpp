@@ -6,8 +6,8 @@
 #include "invar/base/check.hpp"
 #include "invar/model/model_check.hpp"
 
-// The order of the work: names first, since every later sentence uses them; then bodies, joints, couplings and frames one by
-// one; then what follows from all of them (places in the stacked vectors, scales, the start configuration).
+// The order of the work: names first, since every later sentence uses them; then bodies, joints, couplings, frames and tendons
+// one by one; then what follows from all of them (places in the stacked vectors, scales, the start configuration).
 namespace invar {
 namespace {
 
@@ -120,6 +120,8 @@ Result<Model> Model::build(const ModelSpec& spec, Warnings* warnings) {
   if (!couplings) return tl::unexpected(couplings.error());
   const auto frames = index_of(spec.frames, "frame");
   if (!frames) return tl::unexpected(frames.error());
+  const auto tendons = index_of(spec.tendons, "tendon");
+  if (!tendons) return tl::unexpected(tendons.error());
   if (spec.bodies.empty()) return tl::unexpected(error_at(spec.where, "", "the model has no bodies"));
   if (!spec.gravity.allFinite()) return tl::unexpected(error_at(spec.where, "gravity", "gravity is not finite"));
 
@@ -148,6 +150,11 @@ Result<Model> Model::build(const ModelSpec& spec, Warnings* warnings) {
     auto frame = make_frame(s, *bodies);
     if (!frame) return tl::unexpected(frame.error());
     m.frames_.push_back(std::move(*frame));
+  }
+  for (const TendonSpec& s : spec.tendons) {
+    auto tendon = make_tendon(s, *bodies, *frames, m.frames_);
+    if (!tendon) return tl::unexpected(tendon.error());
+    m.tendons_.push_back(std::move(*tendon));
   }
 
   // What follows from all of them.

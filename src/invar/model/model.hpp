@@ -70,7 +70,23 @@ struct Frame {
   Pose X_BE;  ///< the frame in its body
 };
 
-/// A checked mechanism, constant from here on. Bodies, joints, couplings and frames keep the order of the spec.
+/// A tendon ready for computation; see TendonSpec.
+struct Tendon {
+  struct Point {
+    int body;  ///< kWorld allowed
+    Vec3 p_BP;
+  };
+  std::string name;
+  std::vector<Point> points;
+  double stiffness, damping;
+  double rest;  ///< m; the length without tension
+  bool tension_only;
+
+  /// Meant to pull: slack (no stretch) is worth a word. A spring between two points may push as well.
+  bool is_cable() const { return tension_only || points.size() > 2; }
+};
+
+/// A checked mechanism, constant from here on. Bodies, joints, couplings, frames and tendons keep the order of the spec.
 class Model {
  public:
   /// Checks everything that can be known without a configuration. Warnings (an axis normalised, say) go to `warnings`.
@@ -85,6 +101,7 @@ class Model {
   const std::vector<Joint>& joints() const { return joints_; }
   const std::vector<Coupling>& couplings() const { return couplings_; }
   const std::vector<Frame>& frames() const { return frames_; }
+  const std::vector<Tendon>& tendons() const { return tendons_; }
 
   int nq() const { return nq_; }  ///< joint coordinates, all joints stacked
   int nv() const { return nv_; }  ///< joint freedoms, all joints stacked
@@ -115,6 +132,7 @@ class Model {
   std::vector<Joint> joints_;
   std::vector<Coupling> couplings_;
   std::vector<Frame> frames_;
+  std::vector<Tendon> tendons_;
   int nq_ = 0, nv_ = 0;
   double length_ = 1, mean_mass_ = 1;
   VecX initial_q_;

@@ -53,4 +53,6 @@ Result<Coupling> make_coupling(const CouplingSpec& spec, const std::vector<Joint
 
 Result<Frame> make_frame(const FrameSpec& spec, const Index& bodies);
 
+Result<Tendon> make_tendon(const TendonSpec& spec, const Index& bodies, const Index& names, const std::vector<Frame>& frames);
+
 }  // namespace invar

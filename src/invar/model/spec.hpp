@@ -107,6 +107,27 @@ struct FrameSpec {
   Where where;
 };
 
+/// A point fixed to a body: in its body frame, or in a named frame on it.
+struct PointSpec {
+  std::string body = "world";
+  std::string frame;  ///< instead of a body
+  Vec3 p = Vec3::Zero();
+};
+
+/// An elastic line through points on bodies, under one tension over its whole length: it slides through inner points without
+/// friction. Two points make a spring. With s the sum of the distances between neighbouring points,
+///   tension = pretension + stiffness (s - length) + damping s'.
+struct TendonSpec {
+  std::string name;
+  std::vector<PointSpec> points;  ///< two at least
+  double stiffness = 0;           ///< N/m
+  double length = 0;              ///< m; at which the tension is `pretension`
+  double pretension = 0;          ///< N
+  double damping = 0;             ///< N s/m
+  bool tension_only = false;      ///< goes slack instead of pushing
+  Where where;
+};
+
 /// An editable description of a mechanism. Nothing in it need make sense yet: see Model::build.
 struct ModelSpec {
   std::string name = "unnamed";
@@ -115,6 +136,7 @@ struct ModelSpec {
   std::vector<JointSpec> joints;
   std::vector<CouplingSpec> couplings;
   std::vector<FrameSpec> frames;
+  std::vector<TendonSpec> tendons;
   /// Joint coordinates of a start configuration ([initial] of a model file), by joint name.
   std::map<std::string, std::vector<double>> initial;
   Where where;

@@ -6,7 +6,8 @@
 namespace invar {
 
 bool* group(RecordChoice& c, const std::string& word) {
-  bool* const members[] = {&c.bodies, &c.accelerations, &c.joints, &c.reactions, &c.efforts, &c.energy, &c.momentum, &c.residual};
+  bool* const members[] = {&c.bodies,  &c.accelerations, &c.joints,   &c.reactions, &c.efforts,
+                           &c.tendons, &c.energy,        &c.momentum, &c.residual};
   for (std::size_t i = 0; i < std::size(kRecordGroups); ++i)
     if (word == kRecordGroups[i]) return members[i];
   return nullptr;
@@ -82,14 +83,23 @@ void joint_channels(const Model& model, const RecordChoice& choice, std::vector<
   }
 }
 
+void tendon_channels(const Model& model, std::vector<Channel>& out) {
+  for (const Tendon& t : model.tendons()) {
+    const std::string at = "tendons/" + escaped(t.name) + "/";
+    out.push_back({at + "length", "m", "over all segments", 1});
+    out.push_back({at + "rate", "m/s", "of the length", 1});
+    out.push_back({at + "tension", "N", "spring and damper; zero when slack", 1});
+  }
+}
+
 void system_channels(const RecordChoice& choice, std::vector<Channel>& out) {
   if (choice.energy) {
     out.push_back({"energy/kinetic", "J", "bodies and rotors", 1});
     out.push_back({"energy/potential", "J", "gravity, zero at the World origin", 1});
-    out.push_back({"energy/elastic", "J", "springs and stops", 1});
+    out.push_back({"energy/elastic", "J", "springs, tendons and stops", 1});
     out.push_back({"energy/total", "J", "kinetic + potential + elastic", 1});
     out.push_back({"energy/work", "J", "done by Port and efforts since the start", 1});
-    out.push_back({"energy/dissipated", "J", "by dampers, friction and stops since the start", 1});
+    out.push_back({"energy/dissipated", "J", "by dampers, friction, tendons and stops since the start", 1});
     out.push_back({"energy/balance", "J", "change of total - work + dissipated", 1});
   }
   if (choice.momentum) {
@@ -120,6 +130,7 @@ std::vector<Channel> channels(const Model& model, const RecordChoice& choice) {
   std::vector<Channel> out = {{"time", "s", "", 1}};
   body_channels(model, choice, out);
   joint_channels(model, choice, out);
+  if (choice.tendons) tendon_channels(model, out);
   system_channels(choice, out);
   return out;
 }
@@ -146,6 +157,8 @@ std::span<const double> Recorder::row(const Observation& seen, const Evaluation&
     if (choice_.reactions) pen.vector(e.reactions[k].force), pen.vector(e.reactions[k].moment);
     if (choice_.efforts) pen.numbers(e.efforts.data() + j.v0, j.nv);
   }
+  if (choice_.tendons)
+    for (const Pull& pull : e.tendons) pen.number(pull.length), pen.number(pull.rate), pen.number(pull.tension);
   if (choice_.energy) {
     pen.number(seen.energy.kinetic), pen.number(seen.energy.potential), pen.number(seen.energy.elastic);
     pen.number(seen.energy.total()), pen.number(seen.work), pen.number(seen.dissipated), pen.number(seen.balance);

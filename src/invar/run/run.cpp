@@ -55,6 +55,7 @@ class Loop {
   bool dense_samples(double t, double t_next, double b);
   double sample_time(long j) const;
   void watch_rank();
+  void watch_tendons();
   bool go_on();
   bool stopped();
   bool failed(const Verdict& verdict, double t);
@@ -74,12 +75,13 @@ class Loop {
   State x_, between_;
   Observation seen_, sampled_;
   Evaluation evaluation_;
-  bool sample_due_ = true;  // at the start of the next segment
-  double interval_ = 0;     // s; between samples of adaptive methods
-  long next_sample_ = 1;    // index on the grid of sample times
-  Mobility mobility_;       // after the last step
-  double sine_before_ = 1;  // of the weakest row, one step earlier
-  long passages_ = 0;       // of singular configurations between steps
+  bool sample_due_ = true;   // at the start of the next segment
+  double interval_ = 0;      // s; between samples of adaptive methods
+  long next_sample_ = 1;     // index on the grid of sample times
+  Mobility mobility_;        // after the last step
+  double sine_before_ = 1;   // of the weakest row, one step earlier
+  long passages_ = 0;        // of singular configurations between steps
+  std::vector<bool> slack_;  // per tendon, after the last step
   Outcome out_;
   Result<void> sink_{};
   Clock::time_point began_ = Clock::now(), shown_ = began_;
@@ -95,6 +97,8 @@ void Loop::begin(const State& start) {
   out_.notes = displaced(*formulation_, scenario_.start, x_);
   mobility_ = formulation_->mobility();
   sine_before_ = mobility_.sine;
+  slack_.assign(model_.tendons().size(), false);
+  watch_tendons();
   interval_ = scenario_.sampling.interval;
   if (!(interval_ > 0)) interval_ = (scenario_.end_time - scenario_.start_time) / 1000;
 }
@@ -171,6 +175,7 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
   observer_.observe(t_next, *formulation_, x_, seen_);
   tally_.step(seen_, system_.loaded());
   watch_rank();
+  watch_tendons();
   return true;
 }
 
@@ -202,6 +207,18 @@ void Loop::watch_rank() {
   }
   sine_before_ = mobility_.sine;
   mobility_ = now;
+}
+
+// Tendons are meant to pull: when one begins to hang loose is said, once for each time.
+void Loop::watch_tendons() {
+  for (std::size_t k = 0; k < slack_.size(); ++k) {
+    const Tendon& tendon = model_.tendons()[k];
+    if (!tendon.is_cable()) continue;
+    const bool slack = pull_of(model_, tendon, observer_.bodies()).stretch <= 0;
+    if (slack && !slack_[k] && out_.notes.size() < 100)
+      out_.notes.push_back(fmt::format("t = {:g} s: tendon '{}' is slack", seen_.t, tendon.name));
+    slack_[k] = slack;
+  }
 }
 
 double Loop::sample_time(long j) const {
