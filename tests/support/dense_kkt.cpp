@@ -156,6 +156,42 @@ VecX total_efforts(const Model& model, const Bodies& bodies, const Load& load) {
   return efforts;
 }
 
+// What tendons add at the centres of mass, from their definition: points by body frames, tension along every segment.
+void add_tendons_plainly(const Model& model, const Bodies& bodies, VecX& force) {
+  const int n = static_cast<int>(bodies.size());
+  for (const Tendon& tendon : model.tendons()) {
+    std::vector<Vec3> p, v;
+    for (const Tendon::Point& point : tendon.points) {
+      if (point.body == kWorld) {
+        p.push_back(point.p_BP), v.push_back(Vec3::Zero());
+        continue;
+      }
+      const BodyState& s = bodies[static_cast<std::size_t>(point.body)];
+      const Vec3 p_BC = model.bodies()[static_cast<std::size_t>(point.body)].inertia.p_BC;
+      const Vec3 p_WB = s.p_WC - s.q_WB.toRotationMatrix() * p_BC;
+      p.push_back(p_WB + s.q_WB.toRotationMatrix() * point.p_BP);
+      v.push_back(s.v_WC + s.w_WB.cross(p.back() - s.p_WC));
+    }
+    double length = 0, rate = 0;
+    for (std::size_t k = 1; k < p.size(); ++k) {
+      length += (p[k] - p[k - 1]).norm();
+      rate += (p[k] - p[k - 1]).dot(v[k] - v[k - 1]) / (p[k] - p[k - 1]).norm();
+    }
+    double tension = tendon.stiffness * (length - tendon.rest) + tendon.damping * rate;
+    if (tendon.tension_only && (length <= tendon.rest || tension < 0)) tension = 0;
+    const auto pull = [&](std::size_t k, const Vec3& f) {
+      const int b = tendon.points[k].body;
+      if (b == kWorld) return;
+      force.segment<3>(3 * b) += f;
+      force.segment<3>(3 * (n + b)) += (p[k] - bodies[static_cast<std::size_t>(b)].p_WC).cross(f);
+    };
+    for (std::size_t k = 1; k < p.size(); ++k) {
+      const Vec3 f = tension * (p[k] - p[k - 1]).normalized();
+      pull(k - 1, f), pull(k, -f);
+    }
+  }
+}
+
 DenseKkt assemble(const Model& model, const Bodies& bodies, const Port& port, const VecX& efforts) {
   DenseKkt out;
   const int n = static_cast<int>(bodies.size());
@@ -176,6 +212,7 @@ DenseKkt assemble(const Model& model, const Bodies& bodies, const Port& port, co
     out.force.segment<3>(3 * b) = w.force + inertia.mass * model.gravity();
     out.force.segment<3>(3 * (n + b)) = w.moment - s.w_WB.cross(I * s.w_WB);
   }
+  add_tendons_plainly(model, bodies, out.force);
   // Freedoms: efforts and rotors.
   for (const View& s : views)
     for (int k = 0; k < s.joint.nv; ++k) {
