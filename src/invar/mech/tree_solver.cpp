@@ -236,7 +236,10 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
     Work& x = s.work[i];
     Work& in = s.work[k.inner];
     Column* columns = s.columns.data() + k.column;
-    const auto no_inertia = [&](double pivot) { return Verdict{Status::NoInertia, k.body, k.joint, pivot}; };
+    // A pivot that is no number says nothing about inertia: a state or load has overflowed.
+    const auto no_inertia = [&](double pivot) {
+      return Verdict{std::isfinite(pivot) ? Status::NoInertia : Status::NotFinite, k.body, k.joint, pivot};
+    };
     switch (k.hang) {
       case Hang::Revolute: {
         const double delta = eliminate_revolute(k, x, in, efforts ? efforts[k.effort] : 0.0);
