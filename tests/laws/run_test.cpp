@@ -77,9 +77,11 @@ TEST(Run, EnergyChangesByTheWorkOfLoadsLessWhatJointsDissipate) {
   for (int i = 0; i < cases(12); ++i) {
     const Outcome out = outcome_of(loaded(seed(1300) + static_cast<std::uint64_t>(i)));
     if (out.end != Outcome::End::Finished) continue;  // a loop at a dead point
+    ++finished;
     const double turned_over = metric(out, "kinetic_max") + std::abs(metric(out, "work")) + metric(out, "dissipated");
+    if (turned_over < 1e-9) continue;  // all joints locked or fixed: only round-off of the potential energy moves
     EXPECT_LT(metric(out, "power_balance"), 1e-5 * turned_over) << i << ": " << turned_over;
-    work += std::abs(metric(out, "work")), all += turned_over, ++finished;
+    work += std::abs(metric(out, "work")), all += turned_over;
   }
   EXPECT_GT(work, 0.01 * all) << "nothing came in";
   EXPECT_GE(finished, cases(12) * 3 / 4);
