@@ -94,7 +94,7 @@ TEST(Hostile, StandardInputIsReadOnceAndWithinBounds) {
 }
 
 TEST(Hostile, AnswersThatCannotBeWrittenAreAnError) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP();
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full here";
   const std::string program = std::string(INVAR_BINARY_DIR) + "/invar";
   for (const char* verb : {"check", "info", "eval"}) {
     const std::string command = program + " " + verb + " " + model("four_bar") + " >/dev/full 2>/dev/null";

@@ -164,7 +164,7 @@ TEST(Run, OutputThatCannotBeWrittenIsAnError) {
 
 // A disk that is full from the first byte on: /dev/full accepts an open and refuses every write.
 TEST(Run, FullDiskIsAnErrorAndLeavesNoResult) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP();
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full here";
   Folder folder;
   write_file(folder / "s.toml", pendulum("0.1", ""));
   fs::create_directory(folder / "out");

@@ -46,17 +46,26 @@ DisturbanceSpec push(double on, double off) {
   return spec;
 }
 
+// The crate at rest, with a pulse along y between two times.
+struct Pushed {
+  Pushed(double on, double off) : force(built(model, push(on, off))) {
+    system.add(force);
+    free.set({BodyState{}}, x);
+  }
+  double momentum() const { return 2.5 * x.v[1]; }
+
+  Model model = crate();
+  FreeBodies free{model};
+  System system{free};
+  Disturbance force;
+  State x;
+};
+
 // Momentum along y after 1 s with steps of 0.05 s.
 double pushed(const std::string& method, double on, double off) {
-  const Model model = crate();
-  FreeBodies free(model);
-  System system(free);
-  const Disturbance push_y = built(model, push(on, off));
-  system.add(push_y);
-  State x;
-  free.set({BodyState{}}, x);
-  EXPECT_TRUE(march(system, **make_integrator(method), 0, 1, 0.05, x).verdict.ok());
-  return 2.5 * x.v[1];
+  Pushed crate(on, off);
+  EXPECT_TRUE(march(crate.system, **make_integrator(method), 0, 1, 0.05, crate.x).verdict.ok());
+  return crate.momentum();
 }
 
 TEST(Pulse, GivesForceTimesDurationWhereverItsEdgesLie) {
@@ -71,44 +80,32 @@ TEST(Pulse, GivesForceTimesDurationWhereverItsEdgesLie) {
 TEST(Pulse, WouldLeakOverItsEdgesWithoutSegments) {
   // The same steps, but every time seen from the right: rk4's last stage of the step before `on` sees the force, that of the
   // step before `off` does not. Shown on the first edge alone: too much by F h/6.
-  const Model model = crate();
-  FreeBodies free(model);
-  System system(free);
-  const Disturbance push_y = built(model, push(0.5, 2));
-  system.add(push_y);
-  State x;
-  free.set({BodyState{}}, x);
+  Pushed crate(0.5, 2);
   const auto rk4 = std::move(*make_integrator("rk4"));
-  rk4->reset(x);
+  rk4->reset(crate.x);
   const double h = 0.0625;
   for (int k = 0; k < 16; ++k) {
     double done = 0;
-    ASSERT_TRUE(rk4->step(system, k * h, h, x, done).ok());
+    ASSERT_TRUE(rk4->step(crate.system, k * h, h, crate.x, done).ok());
   }
-  EXPECT_NEAR(2.5 * x.v[1] - 2 * 0.5, 2 * h / 6, 160 * kEps);
+  EXPECT_NEAR(crate.momentum() - 2 * 0.5, 2 * h / 6, 160 * kEps);
 }
 
 TEST(Pulse, DoesNotReachDopri5ThroughTheSlopeOfTheSegmentBefore) {
   // Without a reset at the edge the step after it starts at the same time and state as the last slope, on the other side.
-  const Model model = crate();
-  FreeBodies free(model);
-  System system(free);
-  const Disturbance push_y = built(model, push(0.5, 2));
-  system.add(push_y);
-  State x;
-  free.set({BodyState{}}, x);
+  Pushed crate(0.5, 2);
   Dopri5Options options;
   options.h_first = 0.5;
   Dopri5 dopri5(options);
-  dopri5.reset(x);
+  dopri5.reset(crate.x);
   double done = 0;
-  system.enter(0, 0.5);
-  ASSERT_TRUE(dopri5.step(system, 0, 0.5, x, done).ok());
+  crate.system.enter(0, 0.5);
+  ASSERT_TRUE(dopri5.step(crate.system, 0, 0.5, crate.x, done).ok());
   ASSERT_EQ(done, 0.5);
-  system.enter(0.5, 1);
-  ASSERT_TRUE(dopri5.step(system, 0.5, 0.5, x, done).ok());
+  crate.system.enter(0.5, 1);
+  ASSERT_TRUE(dopri5.step(crate.system, 0.5, 0.5, crate.x, done).ok());
   ASSERT_EQ(done, 0.5);
-  EXPECT_NEAR(2.5 * x.v[1], 2 * 0.5, 160 * kEps);
+  EXPECT_NEAR(crate.momentum(), 2 * 0.5, 160 * kEps);
 }
 
 TEST(Ramp, ItsImpulseIsItsAreaWithRk4) {

@@ -69,13 +69,19 @@ TEST(RedundantModels, HoldNothingWhereNothingActs) {
   }
 }
 
+/// The same in motion and under load.
+Sample stirred(const std::string& file, bool gravity, std::uint64_t seed) {
+  Sample s = still(file, gravity);
+  Random random(seed);
+  draw_velocities(random, s.model, s.bodies);
+  s.load = random_load(random, s.model);
+  return s;
+}
+
 TEST(RedundantModels, ReactionsAreTheLeastUnderAnyLoad) {
   for (const Count& c : kCounts)
     for (const bool gravity : {true, false}) {
-      Sample s = still(c.file, gravity);
-      Random random(3);
-      draw_velocities(random, s.model, s.bodies);
-      s.load = random_load(random, s.model);
+      const Sample s = stirred(c.file, gravity, 3);
       expect_agreement(s.model, s.bodies, s.load, c.file);
     }
 }
@@ -83,10 +89,8 @@ TEST(RedundantModels, ReactionsAreTheLeastUnderAnyLoad) {
 TEST(RedundantModels, ReactionsAreTheSameInEveryDescription) {
   for (const Count& c : kCounts)
     for (const bool gravity : {true, false}) {
-      Sample s = still(c.file, gravity);
-      Random random(4);
-      draw_velocities(random, s.model, s.bodies);
-      s.load = random_load(random, s.model);
+      const Sample s = stirred(c.file, gravity, 4);
+      Random random(5);
       const Answer here = evaluated(s.model, s.bodies, s.load, c.file);
       // Both descriptions are rounded differently: an uncertainty of u in the inputs.
       const double bound = std::max(1e-13, 4 * 1.1e-16 * judge(s.model, s.bodies, s.load).condition);

@@ -79,12 +79,15 @@ TEST(Tendons, AreInEquilibriumWithThemselves) {
 }
 
 TEST(Tendons, PushAlongMinusTheGradientOfTheirEnergy) {
+  int checked = 0;
   for (int i = 0; i < cases(50); ++i) {
     Web web = draw(seed(2) + static_cast<std::uint64_t>(i), true, 0);
     // A tendon about to go slack has a kink in its force: differences do not see it right.
     bool kink = false;
-    for (const Tendon& t : web.model.tendons()) kink |= std::abs(pull_of(web.model, t, web.bodies).stretch) < 1e-2;
+    for (const Tendon& t : web.model.tendons())
+      kink |= t.tension_only && std::abs(pull_of(web.model, t, web.bodies).stretch) < 1e-2;
     if (kink) continue;
+    ++checked;
     const Port port = effect(web).port;
     Random random(static_cast<std::uint64_t>(i), 32);
     for (std::size_t b = 0; b < web.bodies.size(); ++b) {
@@ -106,6 +109,7 @@ TEST(Tendons, PushAlongMinusTheGradientOfTheirEnergy) {
       EXPECT_NEAR(fine, -(port[b].force.dot(dx) + port[b].moment.dot(turn)), truncation + rounding) << i << " body " << b;
     }
   }
+  EXPECT_GT(checked, cases(50) / 2);
 }
 
 TEST(Tendons, LoseWhatTheirDampersTakeAndNothingElse) {

@@ -2,22 +2,13 @@
 // Do the methods keep their orders on mechanisms, where attitudes, rates and reactions hang together?
 #include <gtest/gtest.h>
 
-#include "invar/integrate/make.hpp"
 #include "invar/mech/augmented.hpp"
+#include "support/fixed_step.hpp"
 #include "support/march.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
 namespace {
-
-// dopri5 with its control switched off: it takes every step that it is offered.
-std::unique_ptr<Integrator> fixed_step(const char* name, double h) {
-  IntegratorOptions options;
-  options.dopri5.relative_tolerance = options.dopri5.position_tolerance = 1e9;
-  options.dopri5.velocity_tolerance = options.dopri5.auxiliary_tolerance = 1e9;
-  options.dopri5.h_first = h;
-  return std::move(*make_integrator(name, options));
-}
 
 // State after a quarter of a second. No projection: the equations alone.
 VecX after(const Sample& s, const char* name, int steps) {

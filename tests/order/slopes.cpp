@@ -7,21 +7,13 @@
 #include "invar/base/largest.hpp"
 #include "invar/control/disturbance.hpp"
 #include "invar/integrate/make.hpp"
+#include "support/fixed_step.hpp"
 #include "support/free_bodies.hpp"
 #include "support/march.hpp"
 #include "support/spinning_top.hpp"
 
 namespace invar::testing {
 namespace {
-
-// dopri5 with its control switched off: nothing exceeds these tolerances, so it takes every step that it is offered.
-std::unique_ptr<Integrator> fixed_step(const char* name, double h) {
-  IntegratorOptions options;
-  options.dopri5.relative_tolerance = options.dopri5.position_tolerance = 1e9;
-  options.dopri5.velocity_tolerance = options.dopri5.auxiliary_tolerance = 1e9;
-  options.dopri5.h_first = h;
-  return std::move(*make_integrator(name, options));
-}
 
 struct Choice {
   const char* name;

@@ -158,7 +158,11 @@ Result<Bodies> make_consistent(const Model& model, Bodies guess, double toleranc
   Unreduced solver(model);
   Projection projection(model, solver);
   const VecX wound = wound_at(model, guess, turns);
-  Verdict verdict = projection.positions(guess, wound, tolerance, 100);
+  // A mechanism without inertia is refused here, whether it has gaps to close or none.
+  Accelerations unused(guess.size());
+  std::vector<Wrench> none(model.joints().size());
+  Verdict verdict = solver.solve(guess, KktInput{.dynamics = false}, unused, none);
+  if (verdict.status != Status::NoInertia) verdict = projection.positions(guess, wound, tolerance, 100);
   if (verdict.ok()) verdict = projection.velocities(guess, wound);
   if (verdict.ok()) return guess;
   if (verdict.status == Status::NoInertia)

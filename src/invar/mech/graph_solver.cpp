@@ -58,17 +58,17 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
                            std::vector<Wrench>& reactions) {
   assembly_.fill(bodies, input);
   bool doubt = false;
+  const auto solve_anew = [&] {
+    Verdict anew = fronts_.decide(assembly_.problem());
+    if (anew.ok()) anew = solve_as_decided(input, doubt);
+    return anew.ok() && doubt ? Verdict{Status::Singular, -1, fronts_.doubtful_block(), 0} : anew;
+  };
   Verdict verdict = solve_as_decided(input, doubt);
-  if (doubt) {
-    verdict = fronts_.decide(assembly_.problem());
-    if (verdict.ok()) verdict = solve_as_decided(input, doubt);
-    if (verdict.ok() && doubt) verdict = {Status::Singular, -1, fronts_.doubtful_block(), 0};
-  }
+  if (doubt) verdict = solve_anew();
   if (verdict.ok() && input.dynamics) verdict = check_rows_left_out(bodies);
   // A row that was left out and has become independent since contradicts nobody.
   if (verdict.status == Status::Contradictory && fronts_.strengthened()) {
-    verdict = fronts_.decide(assembly_.problem());
-    if (verdict.ok()) verdict = solve_as_decided(input, doubt);
+    verdict = solve_anew();
     if (verdict.ok()) verdict = check_rows_left_out(bodies);
   }
   if (!verdict.ok()) return named(verdict);
