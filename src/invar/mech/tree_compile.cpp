@@ -127,15 +127,16 @@ void TreeSolver::compile_links() {
     set_inertia(body.inertia, body.inertia.p_BC - p_BO[i + 1], link);
   }
 
-  // Round-off of a subtree's inertia: what a pivot must exceed to be one. Lengths along the tree bound the arms.
+  // Round-off of a subtree's inertia, with a wide margin: what a pivot must exceed to be one (below, the joint graph decides).
+  // Lengths along the tree bound the arms.
   std::vector<double> mass(n + 1, 0), moment(n + 1, 0);
   for (int i = n; i > 0; --i) {
     kernel::Link<V>& link = s.links[i];
     const double arm = Vec3(link.d.x, link.d.y, link.d.z).norm() + model_.length();
     mass[i] += link.mass;
     moment[i] += link.mid + Vec3(link.g.x, link.g.y, link.g.z).squaredNorm();
-    link.floor = 1e-15 * moment[i];
-    link.mass_floor = 1e-15 * mass[i];
+    link.floor = 1e-13 * moment[i];
+    link.mass_floor = 1e-13 * mass[i];
     mass[link.inner] += mass[i];
     moment[link.inner] += moment[i] + mass[i] * arm * arm;
   }
