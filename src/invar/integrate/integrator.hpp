@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <limits>
+
 #include "invar/mech/system.hpp"
 
 namespace invar {
 
-/// A method that moves a State in time. Flows (this family) need rate, retract, pull and settle of a System, so they take
-/// any formulation. Attitudes are updated through the exponential map: with u the tangent at the start of a step,
-/// u' = dexp^-1_u v, every method keeps its order and every quaternion its norm.
-/// An integrator never sums time: it is told t and h, and says how much of h it used. Who counts steps knows the time.
+/// What the last step took, and what the method itself keeps.
+struct StepReport {
+  int iterations = 0;  ///< of Newton's method, over all sub-steps; 0 where there is nothing to solve
+  int substeps = 1;    ///< into how many parts the step was divided because Newton did not converge over the whole
+  /// J; the energy that the method keeps, where it is not that of the Bodies (velocities that leave the constraints)
+  double hamiltonian = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// Flows need rate, retract, pull and settle of a System, so they take any formulation. Steppers need the structure of the
+/// natural formulation: constant mass, quadratic constraints, forces at points.
+enum class Family { Flow, Stepper };
+
+/// A method that moves a State in time. Flows: attitudes are updated through the exponential map: with u the tangent at the start
+/// of a step, u' = dexp^-1_u v, every method keeps its order and every quaternion its norm. An integrator never sums time: it is
+/// told t and h, and says how much of h it used. Who counts steps knows the time.
 class Integrator {
  public:
   virtual ~Integrator() = default;
@@ -15,6 +28,7 @@ class Integrator {
   /// The word of scenario files ("rk4"), and the order of the error at a fixed time as h goes to zero.
   virtual const char* name() const = 0;
   virtual int order() const = 0;
+  virtual Family family() const { return Family::Flow; }
   /// Whether it chooses its own step below the one that it is offered.
   virtual bool adaptive() const { return false; }
 
@@ -28,6 +42,9 @@ class Integrator {
   /// The state at t + theta h_done inside the last step (0 <= theta <= 1), in the method's dense output: not settled, turns
   /// counted from the start of the step. Holds until the next step or reset. No heap once `out` has its size.
   virtual void interpolate(const System& system, double theta, State& out) const = 0;
+
+  /// About the last step.
+  virtual StepReport report() const { return {}; }
 };
 
 }  // namespace invar

@@ -5,19 +5,23 @@
 
 namespace invar {
 
+const Load& System::load(double t, const Bodies& bodies) {
+  load_.clear();
+  for (const Environment* e : environments_) e->add(instant(t), bodies, load_);
+  for (const Wrench& F : load_.port) loaded_ = loaded_ || !F.force.isZero(0) || !F.moment.isZero(0);
+  return load_;
+}
+
 void System::gather(double t, const State& x) {
   formulation_.bodies(x, bodies_);
-  load_.clear();
-  for (const Environment* e : environments_) e->add(instant(t), bodies_, load_);
+  load(t, bodies_);
 }
 
 Verdict System::rate(double t, const State& x, Rate& rate) {
   gather(t, x);
   const Verdict verdict = formulation_.rate(x, load_, rate);  // sets the power of efforts and of dissipation
   for (std::size_t b = 0; b < bodies_.size(); ++b) {
-    const Wrench& F = load_.port[b];
-    loaded_ = loaded_ || !F.force.isZero(0) || !F.moment.isZero(0);
-    rate.aux[kWork] += power(F, Twist{bodies_[b].w_WB, bodies_[b].v_WC});
+    rate.aux[kWork] += power(load_.port[b], Twist{bodies_[b].w_WB, bodies_[b].v_WC});
   }
   return verdict;
 }

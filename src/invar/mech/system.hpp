@@ -30,6 +30,8 @@ class System {
   Verdict rate(double t, const State& x, Rate& rate);
   /// Everything at t, x: for recorders.
   Verdict evaluate(double t, const State& x, Evaluation& out);
+  /// What acts at t on these bodies, for methods that bring their own equations. They account for its work themselves.
+  const Load& load(double t, const Bodies& bodies);
   /// The load at t, x as last computed by rate or evaluate.
   const Load& load() const { return load_; }
   /// Whether a wrench acted from outside in any rate computed since forget_loads(): in any stage of the steps between.
