@@ -8,6 +8,7 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/exactness.hpp"
+#include "invar/mech/plane.hpp"
 #include "invar/mech/spanning_tree.hpp"
 #include "invar/run/start.hpp"
 #include "invar/run/words.hpp"
@@ -76,6 +77,8 @@ void print_table(const Model& model, const Analysis& m) {
   fmt::print("  couplings  {}\n  tendons    {}\n", model.couplings().size(), model.tendons().size());
   fmt::print("  rows       {}\n  rank       {}\n  redundant  {}\n  mobility   {} at the start configuration\n", m.mobility.rows,
              m.mobility.rank, m.redundant(), m.mobility.freedoms);
+  const std::string not_planar = why_not_planar(model);
+  fmt::print("  plane      {}\n", not_planar.empty() ? "moves in a plane" : "none: " + not_planar);
   if (m.exactness.relies())
     fmt::print("  exactness  mobility {} relies on exact dimensions, slightly other ones leave {}: {}\n", m.exactness.mobility,
                m.exactness.generic_mobility, fmt::join(joint_names(model, m.exactness.joints), ", "));
@@ -116,6 +119,9 @@ Json to_json(const Model& model, const Analysis& m) {
   out["rank"] = m.mobility.rank;
   out["redundant"] = m.redundant();
   out["mobility"] = m.mobility.freedoms;
+  const std::string not_planar = why_not_planar(model);
+  out["planar"] = not_planar.empty();
+  out["not_planar_because"] = not_planar.empty() ? Json(nullptr) : Json(not_planar);
   out["relies_on_exact_dimensions"] = m.exactness.decided ? Json(m.exactness.relies()) : Json(nullptr);
   out["generic_rank"] = m.exactness.decided ? Json(m.exactness.generic_rank) : Json(nullptr);
   out["generic_mobility"] = m.exactness.decided ? Json(m.exactness.generic_mobility) : Json(nullptr);

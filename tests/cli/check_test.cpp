@@ -166,4 +166,12 @@ TEST(Info, SaysWhatReliesOnExactDimensions) {
   EXPECT_TRUE(invar({"check", model("table")}).err.empty());
 }
 
+TEST(Info, SaysWhetherAMechanismMovesInAPlaneAndWhyNot) {
+  EXPECT_TRUE(json::parse(invar({"info", "--json", model("four_bar")}).out)["planar"].get<bool>());
+  const json stewart = json::parse(invar({"info", "--json", model("stewart")}).out);
+  EXPECT_FALSE(stewart["planar"].get<bool>());
+  EXPECT_TRUE(has(stewart["not_planar_because"].get<std::string>(), "joint '"));
+  EXPECT_TRUE(has(invar({"info", model("four_bar")}).out, "moves in a plane"));
+}
+
 }  // namespace invar::testing
