@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "invar/mech/tendon_points.hpp"
+
 namespace invar {
 namespace {
 
@@ -35,10 +37,6 @@ Vec3 direction(const Vec3& d) {
 
 bool slack(const Tendon& tendon, double stretch) { return tendon.tension_only && !(stretch > 0); }
 
-double elastic(const Tendon& tendon, const Pull& pull) {
-  return slack(tendon, pull.stretch) ? 0.0 : tendon.stiffness * pull.stretch;
-}
-
 void push(const Vec3& force, const Tendon::Point& point, const At& where, Port& port) {
   if (point.body != kWorld) port[static_cast<std::size_t>(point.body)] += Wrench{where.arm.cross(force), force};
 }
@@ -64,7 +62,7 @@ Pull pull_of(const Model& model, const Tendon& tendon, const Bodies& bodies) {
 void add_tendons(const Model& model, const Bodies& bodies, Port& port, double& dissipation) {
   for (const Tendon& tendon : model.tendons()) {
     const Pull pull = pull_of(model, tendon, bodies);
-    dissipation += (pull.tension - elastic(tendon, pull)) * pull.rate;
+    dissipation += (pull.tension - elastic_tension(tendon, pull.stretch)) * pull.rate;
     if (pull.tension == 0) continue;
     At from = at(model, tendon.points[0], bodies);
     for (std::size_t k = 1; k < tendon.points.size(); ++k) {
@@ -79,10 +77,7 @@ void add_tendons(const Model& model, const Bodies& bodies, Port& port, double& d
 
 double tendon_energy(const Model& model, const Bodies& bodies) {
   double sum = 0;
-  for (const Tendon& tendon : model.tendons()) {
-    const Pull pull = pull_of(model, tendon, bodies);
-    sum += 0.5 * elastic(tendon, pull) * pull.stretch;
-  }
+  for (const Tendon& tendon : model.tendons()) sum += elastic_energy(tendon, pull_of(model, tendon, bodies).stretch);
   return sum;
 }
 
