@@ -29,6 +29,14 @@ TEST(ScenarioFile, SmallestScenarioTakesDefaults) {
   EXPECT_EQ(s->start.joints.q[0], 0.5) << "the model's [initial]";
 }
 
+TEST(ScenarioFile, RecordsTheGroupsThatAreNamedAndNoOthers) {
+  for (const char* named : kRecordGroups) {
+    auto s = parse_scenario(scenario(kTime + "[record]\nwhat = ['" + named + "']\n"), kPath);
+    ASSERT_TRUE(s) << s.error().text();
+    for (const char* word : kRecordGroups) EXPECT_EQ(*group(s->sampling.what, word), std::string(word) == named) << word;
+  }
+}
+
 TEST(ScenarioFile, ReadsEveryTable) {
   auto s = parse_scenario(scenario(kTime + R"(
 [initial]

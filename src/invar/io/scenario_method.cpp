@@ -88,7 +88,7 @@ Sampling read_sampling(const TomlTable& root, const Method& method) {
     if (s.steps < 1) table->refuse("every", "'every' must be a whole number of steps, at least 1"), s.steps = 1;
   }
   if (!table->has("what")) return s;
-  s.what = RecordChoice{false, false, false, false, false, false, false, false};
+  for (const char* word : kRecordGroups) *group(s.what, word) = false;
   for (const std::string& word : table->strings("what")) {
     if (bool* member = group(s.what, word))
       *member = true;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
+
+#include "invar/integrate/integrator.hpp"
 #include "invar/mech/energy.hpp"
 #include "invar/mech/formulation.hpp"
 #include "invar/mech/kinematics.hpp"
@@ -17,25 +20,38 @@ struct Observation {
   Vec3 angular_com = Vec3::Zero();  ///< angular momentum about the common centre of mass, N m s
   ConstraintError error;            ///< largest residual of joints and couplings
   double quaternion_norm = 0;       ///< largest | |q| - 1 | over the bodies
+
+  /// The energy that the method itself keeps, J: that of the bodies where it names none.
+  double hamiltonian = 0;
+  /// The energy with velocities put on the constraints, the nearest in the inertia metric: H(x, P v), J. Methods that keep the
+  /// constraints at both ends of a step and the rates only in its middle conserve another number than this one.
+  double physical = 0;
+  double hamiltonian_balance = 0, physical_balance = 0;  ///< as `balance`, J
+  int iterations = 0, substeps = 1;                      ///< of the last step, see StepReport
 };
 
 /// Computes Observations of a run. The first call after construction fixes the energy that `balance` refers to.
-/// Allocates at construction only.
+/// Allocates at construction and in the first call only.
 class Observer {
  public:
   explicit Observer(const Model& model);
+  ~Observer();
 
-  void observe(double t, const Formulation& formulation, const State& x, Observation& out);
+  void observe(double t, const Formulation& formulation, const State& x, Observation& out, const StepReport& report = {});
 
   const Bodies& bodies() const { return bodies_; }
 
  private:
+  double physical(const State& x, const Observation& seen);
+
   const Model& model_;
   Bodies bodies_;  // one per body
   VecX q_;         // nq
   VecX v_;         // nv
+  struct OnConstraints;
+  std::unique_ptr<OnConstraints> on_constraints_;  // made by the first call
   bool started_ = false;
-  double energy_at_start_ = 0;
+  double energy_at_start_ = 0, physical_at_start_ = 0;
   double work_at_start_ = 0;
   double dissipated_at_start_ = 0;
 };

@@ -7,7 +7,7 @@ namespace invar {
 
 bool* group(RecordChoice& c, const std::string& word) {
   bool* const members[] = {&c.bodies,  &c.accelerations, &c.joints,   &c.reactions, &c.efforts,
-                           &c.tendons, &c.energy,        &c.momentum, &c.residual};
+                           &c.tendons, &c.energy,        &c.momentum, &c.residual,  &c.solver};
   for (std::size_t i = 0; i < std::size(kRecordGroups); ++i)
     if (word == kRecordGroups[i]) return members[i];
   return nullptr;
@@ -101,6 +101,8 @@ void system_channels(const RecordChoice& choice, std::vector<Channel>& out) {
     out.push_back({"energy/work", "J", "done by Port and efforts since the start", 1});
     out.push_back({"energy/dissipated", "J", "by dampers, friction, tendons and stops since the start", 1});
     out.push_back({"energy/balance", "J", "change of total - work + dissipated", 1});
+    out.push_back({"energy/hamiltonian", "J", "the energy that the method itself keeps", 1});
+    out.push_back({"energy/physical", "J", "total with velocities put on the constraints", 1});
   }
   if (choice.momentum) {
     out.push_back({"momentum/linear", "N s", "World", 3});
@@ -111,6 +113,10 @@ void system_channels(const RecordChoice& choice, std::vector<Channel>& out) {
     out.push_back({"residual/position", "m or rad", "largest over joints and couplings", 1});
     out.push_back({"residual/velocity", "m/s or rad/s", "largest over joints and couplings", 1});
     out.push_back({"residual/quaternion", "1", "largest deviation from unit norm", 1});
+  }
+  if (choice.solver) {
+    out.push_back({"solver/iterations", "1", "of Newton's method in the last step", 1});
+    out.push_back({"solver/substeps", "1", "parts into which the last step was divided", 1});
   }
 }
 
@@ -162,9 +168,11 @@ std::span<const double> Recorder::row(const Observation& seen, const Evaluation&
   if (choice_.energy) {
     pen.number(seen.energy.kinetic), pen.number(seen.energy.potential), pen.number(seen.energy.elastic);
     pen.number(seen.energy.total()), pen.number(seen.work), pen.number(seen.dissipated), pen.number(seen.balance);
+    pen.number(seen.hamiltonian), pen.number(seen.physical);
   }
   if (choice_.momentum) pen.vector(seen.momentum.linear), pen.vector(seen.momentum.angular), pen.vector(seen.angular_com);
   if (choice_.residual) pen.number(seen.error.position), pen.number(seen.error.velocity), pen.number(seen.quaternion_norm);
+  if (choice_.solver) pen.number(seen.iterations), pen.number(seen.substeps);
   INVAR_CHECK(pen.at == row_.data() + row_.size(), "a row fills its channels");
   return row_;
 }

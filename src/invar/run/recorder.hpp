@@ -14,14 +14,15 @@ struct RecordChoice {
   bool reactions = true;       ///< joints/<name>/{force, moment}
   bool efforts = true;         ///< joints/<name>/effort
   bool tendons = true;         ///< tendons/<name>/{length, rate, tension}
-  bool energy = true;          ///< energy/{kinetic, potential, elastic, total, work, dissipated, balance}
+  bool energy = true;          ///< energy/{kinetic, potential, elastic, total, work, dissipated, balance, hamiltonian, physical}
   bool momentum = true;        ///< momentum/{linear, angular, angular_com}
   bool residual = true;        ///< residual/{position, velocity, quaternion}
+  bool solver = true;          ///< solver/{iterations, substeps}
 };
 
 /// The words of `what` in scenario files, in the order of the members above.
 inline constexpr const char* kRecordGroups[] = {"bodies",  "accelerations", "joints",   "reactions", "efforts",
-                                                "tendons", "energy",        "momentum", "residual"};
+                                                "tendons", "energy",        "momentum", "residual",  "solver"};
 /// The member that a word means; nullptr for an unknown word.
 bool* group(RecordChoice& choice, const std::string& word);
 

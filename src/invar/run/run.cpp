@@ -172,7 +172,7 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
   t_next = t + done;
   if (done >= h || aim - t_next <= 1e-14 * std::max(std::abs(aim), std::abs(t))) t_next = aim;
   if (!(t_next > t)) return failed({Status::StepTooSmall, -1, -1, done}, t);
-  observer_.observe(t_next, *formulation_, x_, seen_);
+  observer_.observe(t_next, *formulation_, x_, seen_, integrator_->report());
   tally_.step(seen_, system_.loaded());
   watch_rank();
   watch_tendons();
@@ -248,7 +248,7 @@ bool Loop::sample(double t, const State& x, bool on_step) {
   if (on_step)
     sampled_ = seen_;
   else
-    sampler_.observe(t, *formulation_, x, sampled_);
+    sampler_.observe(t, *formulation_, x, sampled_, integrator_->report());
   sampled_.t = t;
   tally_.reactions(evaluation_.reactions);
   judge_.sample(t, evaluation_);

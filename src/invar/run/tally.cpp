@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/run/tally.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "invar/base/largest.hpp"
@@ -20,6 +21,9 @@ void Tally::open(const Observation& at) {
 
 void Tally::step(const Observation& now, bool loaded) {
   ++steps;
+  iterations += now.iterations;
+  iterations_max = std::max(iterations_max, now.iterations);
+  substeps_max = std::max(substeps_max, now.substeps);
   loaded_ = loaded_ || loaded;
   keep_largest(stretch_linear_, (now.momentum.linear - opened_.momentum.linear).norm());
   keep_largest(stretch_angular_, (now.momentum.angular - opened_.momentum.angular).norm());
@@ -41,6 +45,8 @@ void Tally::raise(const Observation& now) {
   energy_gain = now.energy.total() - first_.energy.total();
   keep_largest(energy_drift, std::abs(energy_gain));
   keep_largest(power_balance, std::abs(now.balance));
+  keep_largest(hamiltonian_balance, std::abs(now.hamiltonian_balance));
+  keep_largest(physical_balance, std::abs(now.physical_balance));
   keep_largest(momentum_max, now.momentum.linear.norm());
   keep_largest(angular_momentum_max, now.momentum.angular.norm());
   keep_largest(joint_gap, now.error.position);
@@ -69,6 +75,8 @@ std::vector<Metric> Tally::metrics() const {
       {"work", last_.work, "J", {}},
       {"dissipated", last_.dissipated, "J", {}},
       {"power_balance", power_balance, "J", {}},
+      {"hamiltonian_balance", hamiltonian_balance, "J", {}},
+      {"physical_balance", physical_balance, "J", {}},
       {"momentum_max", momentum_max, "N s", {}},
       {"angular_momentum_max", angular_momentum_max, "N m s", {}},
       {"quiet_time", quiet_time, "s", {}},
@@ -78,6 +86,9 @@ std::vector<Metric> Tally::metrics() const {
       {"joint_gap", joint_gap, "m or rad", {}},
       {"velocity_residual", velocity_residual, "m/s or rad/s", {}},
       {"quaternion_norm", quaternion_norm, "1", {}},
+      {"newton_mean", steps > 0 ? static_cast<double>(iterations) / static_cast<double>(steps) : 0.0, "1", {}},
+      {"newton_max", static_cast<double>(iterations_max), "1", {}},
+      {"substeps_max", static_cast<double>(substeps_max), "1", {}},
       {"joint_force_max", joint_force_max, "N", {}},
       {"joint_moment_max", joint_moment_max, "N m", {}},
   };

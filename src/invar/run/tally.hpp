@@ -38,6 +38,8 @@ class Tally {
   double energy_drift = 0;                ///< largest |E - E(start)|, J
   double energy_gain = 0;                 ///< E(now) - E(start), J
   double power_balance = 0;               ///< largest |balance|, J
+  double hamiltonian_balance = 0;         ///< the same for the energy that the method itself keeps, J
+  double physical_balance = 0;            ///< the same for the energy with velocities put on the constraints, J
   double momentum_max = 0;                ///< N s
   double momentum_drift = 0;              ///< over quiet stretches, N s
   double angular_momentum_max = 0;        ///< about the World origin, N m s
@@ -50,6 +52,9 @@ class Tally {
   double joint_moment_max = 0;  ///< at recorded samples, N m
   double quiet_time = 0;        ///< s
   long steps = 0;
+  long iterations = 0;     ///< of Newton's method over all steps
+  int iterations_max = 0;  ///< in one step
+  int substeps_max = 1;    ///< parts into which a step was divided
   long samples = 0;
 
   /// Everything above by name, in a fixed order.
