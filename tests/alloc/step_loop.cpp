@@ -183,8 +183,7 @@ TEST_P(StepLoop, NeverCallsTheHeap) {
   EXPECT_TRUE(verdict.ok()) << name(verdict.status);
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, StepLoop,
-                         ::testing::Combine(::testing::ValuesIn(plants()), ::testing::ValuesIn(integrator_names())),
+INSTANTIATE_TEST_SUITE_P(Every, StepLoop, ::testing::Combine(::testing::ValuesIn(plants()), ::testing::ValuesIn(flow_names())),
                          [](const auto& i) { return std::get<0>(i.param).name + "_" + std::get<1>(i.param); });
 
 }  // namespace

@@ -71,7 +71,7 @@ double pushed(const std::string& method, double on, double off) {
 TEST(Pulse, GivesForceTimesDurationWhereverItsEdgesLie) {
   // On the grid, off it, closer together than a step, and cut by the end of the run.
   const double edges[][2] = {{0.3, 0.7}, {0.123, 0.777}, {0.41, 0.42}, {0.0, 0.05}, {0.9, 1.5}, {0.333333333, 0.35}};
-  for (const std::string& method : integrator_names())
+  for (const std::string& method : flow_names())
     for (const auto& [on, off] : edges)
       // 20 to 40 additions to a number of at most 2, and as many roundings of h: 40 · 2 · 2 eps.
       EXPECT_NEAR(pushed(method, on, off), 2 * (std::min(off, 1.0) - on), 160 * kEps) << method << " " << on << " " << off;

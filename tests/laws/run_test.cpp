@@ -98,7 +98,7 @@ Scenario pushed(const char* method, double on, double off) {
 }
 
 TEST(Run, PulsesGiveForceTimesDurationWhereverTheirEdgesLie) {
-  for (const std::string& method : integrator_names())
+  for (const std::string& method : flow_names())
     for (const auto& [on, off] : {std::pair{0.3, 0.7}, {0.123, 0.777}, {0.41, 0.42}, {0.9, 1.5}}) {
       const Outcome out = outcome_of(pushed(method.c_str(), on, off));
       EXPECT_EQ(out.end, Outcome::End::Finished) << out.words;

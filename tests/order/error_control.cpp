@@ -241,7 +241,7 @@ TEST(EveryIntegrator, StopsAtTheFirstNumberThatIsNone) {
   const SpinningTop top;
   const Model model = top.model();
   const PoisonedAfter poison(0.505);
-  for (const std::string& name : integrator_names()) {
+  for (const std::string& name : flow_names()) {
     FreeBodies free(model);
     System system(free);
     system.add(poison);
@@ -259,7 +259,7 @@ TEST(EveryIntegrator, StopsAtTheFirstNumberThatIsNone) {
 TEST(EveryIntegrator, LeavesTheStateAloneWhenSettleFails) {
   const SpinningTop top;
   const Model model = top.model();
-  for (const std::string& name : integrator_names()) {
+  for (const std::string& name : flow_names()) {
     FreeBodies free(model);
     free.settles = Status::Singular;
     System system(free);
@@ -277,7 +277,7 @@ TEST(EveryIntegrator, LeavesTheStateAloneWhenSettleFails) {
 }
 
 TEST(MakeIntegrator, KnowsEveryNameThatItLists) {
-  for (const std::string& name : integrator_names()) {
+  for (const std::string& name : flow_names()) {
     const auto made = make_integrator(name);
     ASSERT_TRUE(made.has_value()) << name;
     EXPECT_EQ((*made)->name(), name);

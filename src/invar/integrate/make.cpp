@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "invar/integrate/rk4.hpp"
@@ -31,6 +32,32 @@ std::string flaw(const Dopri5Options& o) {
   return {};
 }
 
+std::string flaw(std::string_view name, const StepperOptions& o) {
+  const StepperOptions none;
+  if (name != "petrov_galerkin") {
+    if (o.degree != none.degree || o.quadrature != none.quadrature || o.gradient != none.gradient || o.stabilised)
+      return "degree, quadrature, gradient and stabilised are options of petrov_galerkin";
+    return {};
+  }
+  if (o.degree < 0 || o.degree > 3) return fmt::format("degree must be 0, 1, 2 or 3, not {}", o.degree);
+  if (o.quadrature < 0 || o.quadrature > 8)
+    return fmt::format("quadrature must be a number of points from 1 to 8, not {}", o.quadrature);
+  if (o.gradient == Gradient::Discrete && o.degree != 0) return "the discrete gradient belongs to degree 0";
+  if (o.gradient == Gradient::Discrete && o.quadrature != 0) return "the discrete gradient needs no quadrature";
+  return {};
+}
+
+/// Methods that need the structure of the natural formulation.
+struct Stepper {
+  const char* name;
+  std::unique_ptr<Integrator> (*make)(const StepperOptions& options);
+};
+
+const std::vector<Stepper>& steppers() {
+  static const std::vector<Stepper> all = {};
+  return all;
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -39,12 +66,44 @@ std::string joined(const std::vector<std::string>& words) {
 
 }  // namespace
 
-const std::vector<std::string>& integrator_names() {
+const std::vector<std::string>& flow_names() {
   static const std::vector<std::string> names = {"rk4", "semi_implicit_euler", "dopri5"};
   return names;
 }
 
+const std::vector<std::string>& stepper_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out;
+    for (const Stepper& s : steppers()) out.emplace_back(s.name);
+    return out;
+  }();
+  return names;
+}
+
+const std::vector<std::string>& integrator_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out = flow_names();
+    out.insert(out.end(), stepper_names().begin(), stepper_names().end());
+    return out;
+  }();
+  return names;
+}
+
+bool is_stepper(std::string_view name) {
+  return std::any_of(steppers().begin(), steppers().end(), [name](const Stepper& s) { return name == s.name; });
+}
+
 Result<std::unique_ptr<Integrator>> make_integrator(std::string_view name, const IntegratorOptions& options) {
+  const StepperOptions& o = options.stepper;
+  if (!is_stepper(name) && o.composition != Composition::None)
+    return fail(ErrorKind::Option, fmt::format("integrator '{}': only steppers can be composed, which are symmetric", name));
+  for (const Stepper& stepper : steppers()) {
+    if (name != stepper.name) continue;
+    if (const std::string why = flaw(name, o); !why.empty())
+      return fail(ErrorKind::Option, fmt::format("integrator '{}': {}", name, why));
+    if (o.composition == Composition::None) return stepper.make(o);
+    return std::make_unique<Composed>(o.composition, [&] { return stepper.make(o); });
+  }
   if (name == "rk4") return std::make_unique<Rk4>();
   if (name == "semi_implicit_euler") return std::make_unique<SemiImplicitEuler>();
   if (name == "dopri5") {

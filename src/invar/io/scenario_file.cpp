@@ -67,6 +67,8 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
     return tl::unexpected(error);
   }
   s.model = std::make_shared<const Model>(std::move(*model));
+  if (!objection(s.method))
+    if (const auto no = objection(s.method, *s.model)) root.refuse(no->key, no->what);
   s.start = read_start(root, *s.model);
   s.environments = read_environments(root, *s.model);
   s.laws = read_laws(root, *s.model);

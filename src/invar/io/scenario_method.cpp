@@ -38,11 +38,44 @@ void read_adaptive(const TomlTable& table, Dopri5Options& o) {
   positive(table, "max_step", o.h_max);
 }
 
+constexpr const char* kGalerkinKeys[] = {"degree", "quadrature", "gradient", "stabilised"};
+
+void read_stepper(const TomlTable& table, const Method& method, StepperOptions& o) {
+  o.composition = static_cast<Composition>(table.choice("composition", composition_names(), 0));
+  if (method.integrator != "petrov_galerkin") {
+    for (const char* key : kGalerkinKeys)
+      if (table.has(key)) table.refuse(key, fmt::format("'{}' has no '{}'; petrov_galerkin has", method.integrator, key));
+    return;
+  }
+  o.degree = table.integer("degree", o.degree);
+  if (table.has("quadrature") && (o.quadrature = table.integer("quadrature")) < 1)
+    table.refuse("quadrature", "'quadrature' is a number of Gauss points, at least 1");
+  o.gradient = static_cast<Gradient>(table.choice("gradient", {"gauss", "discrete"}, 0));
+  o.stabilised = table.boolean("stabilised", o.stabilised);
+}
+
+void refuse_stepper_keys(const TomlTable& table, const Method& method) {
+  if (table.has("composition"))
+    table.refuse("composition", fmt::format("'{}' is no symmetric stepper, so it is not composed", method.integrator));
+  for (const char* key : kGalerkinKeys)
+    if (table.has(key)) table.refuse(key, fmt::format("'{}' has no '{}'; petrov_galerkin has", method.integrator, key));
+}
+
 void read_fixed(const TomlTable& table, Method& method) {
   for (const char* key : kAdaptiveKeys)
     if (table.has(key))
       table.refuse(key, fmt::format("'{}' takes steps of a fixed length and has no '{}'", method.integrator, key));
   method.step = table.number("step");
+}
+
+// The word under 'method', or what the formulation takes by itself.
+std::string read_integrator(const TomlTable& table, const std::string& formulation) {
+  const auto& names = integrator_names();
+  const std::string usual = default_integrator(formulation);
+  const auto known = std::find(names.begin(), names.end(), usual);
+  const int index = known == names.end() ? table.choice("method", names)
+                                         : table.choice("method", names, static_cast<int>(known - names.begin()));
+  return names[static_cast<std::size_t>(index)];
 }
 
 }  // namespace
@@ -56,8 +89,11 @@ Method read_method(const TomlTable& root) {
     if (!root.has("integrator")) root.refuse("", "missing table [integrator] with the keys 'method' and 'step'");
     return m;
   }
-  const auto& integrators = integrator_names();
-  m.integrator = integrators[static_cast<std::size_t>(table->choice("method", integrators))];
+  m.integrator = read_integrator(*table, m.formulation);
+  if (is_stepper(m.integrator))
+    read_stepper(*table, m, m.options.stepper);
+  else
+    refuse_stepper_keys(*table, m);
   if (adaptive(m.integrator))
     read_adaptive(*table, m.options.dopri5);
   else

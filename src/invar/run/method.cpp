@@ -15,6 +15,25 @@ const std::vector<std::string>& formulation_names() {
   return names;
 }
 
+namespace {
+
+std::optional<Objection> pair_objection(const Method& m, const Integrator& integrator) {
+  const bool stepper = integrator.family() == Family::Stepper;
+  const bool baumgarte = m.baumgarte_alpha != 0 || m.baumgarte_beta != 0;
+  if (stepper && m.formulation != "natural")
+    return Objection{
+        "method",
+        fmt::format("'{}' needs constant mass and quadratic constraints: it takes formulation = \"natural\" only", m.integrator)};
+  if (stepper && (baumgarte || !m.project))
+    return Objection{baumgarte ? "baumgarte" : "project",
+                     fmt::format("'{}' keeps the constraints itself: there is nothing to stabilise", m.integrator)};
+  if (m.formulation == "natural" && baumgarte)
+    return Objection{"baumgarte", "the natural formulation has no Baumgarte terms; flows are projected"};
+  return {};
+}
+
+}  // namespace
+
 std::optional<Objection> objection(const Method& m) {
   const auto& formulations = formulation_names();
   if (std::find(formulations.begin(), formulations.end(), m.formulation) == formulations.end())
@@ -22,6 +41,7 @@ std::optional<Objection> objection(const Method& m) {
                                                 fmt::join(formulations, ", "))};
   const auto integrator = make_integrator(m.integrator, m.options);
   if (!integrator) return Objection{"method", integrator.error().what};
+  if (auto no = pair_objection(m, **integrator)) return no;
   if (!(*integrator)->adaptive() && !(m.step > 0 && std::isfinite(m.step)))
     return Objection{
         "step", fmt::format("'{}' takes steps of a fixed length: 'step' must be a positive number of seconds", m.integrator)};
@@ -29,6 +49,13 @@ std::optional<Objection> objection(const Method& m) {
     return Objection{"baumgarte", "'baumgarte' takes two numbers that are not negative, both 1/s"};
   return {};
 }
+
+std::optional<Objection> objection(const Method& method, const Model& model) {
+  (void)model;
+  return objection(method);
+}
+
+std::string default_integrator(const std::string& formulation) { return formulation == "natural" ? "conserving" : ""; }
 
 std::unique_ptr<Formulation> make_formulation(const Model& model, const Method& method) {
   AugmentedOptions options;

@@ -13,7 +13,7 @@ struct Method {
   std::string formulation = "augmented";
   std::string integrator = "rk4";
   double step = 0;             ///< s; fixed-step methods: the longest step; adaptive ones: unused
-  IntegratorOptions options;   ///< tolerances and limits of adaptive methods
+  IntegratorOptions options;   ///< tolerances and limits of adaptive methods; degree, gradient, composition of steppers
   bool project = true;         ///< move the state back onto its constraints after every step
   double baumgarte_alpha = 0;  ///< 1/s; both: J a = γ − 2 alpha (velocity residual) − beta² (position residual), so a gap
   double baumgarte_beta = 0;   ///< 1/s; moves like an oscillator of the angular frequency beta and the damping ratio alpha/beta
@@ -25,9 +25,16 @@ struct Objection {
   std::string what;
 };
 
-/// The first objection to a method, if any. The table of legal pairs: every flow (rk4, semi_implicit_euler, dopri5) takes
-/// every formulation.
+/// The first objection to a method, if any. The table of legal pairs:
+///                                              augmented   natural
+///   rk4, semi_implicit_euler, dopri5 (flows)   yes         yes, with projection instead of Baumgarte's terms
+///   steppers                                   no          yes, without projection: they keep the constraints themselves
 std::optional<Objection> objection(const Method& method);
+/// The same, with what the formulation has against a model.
+std::optional<Objection> objection(const Method& method, const Model& model);
+
+/// The method that a formulation takes where a scenario names none; empty where it has to name one.
+std::string default_integrator(const std::string& formulation);
 
 /// The formulations that exist.
 const std::vector<std::string>& formulation_names();

@@ -298,7 +298,7 @@ Result<Outcome> Loop::outcome() {
 
 Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
   INVAR_CHECK(scenario.model != nullptr, "a scenario has a model");
-  if (const auto no = objection(scenario.method)) return fail(ErrorKind::Scenario, no->what, scenario.path);
+  if (const auto no = objection(scenario.method, *scenario.model)) return fail(ErrorKind::Scenario, no->what, scenario.path);
   if (const auto no = time_objection(scenario)) return fail(ErrorKind::Scenario, no->what, scenario.path);
   auto formulation = make_formulation(*scenario.model, scenario.method);
   const auto start = state_at(*formulation, scenario.start);
