@@ -17,4 +17,21 @@ double elastic_energy(const Model& model, const VecX& q);
 Vec3 spherical_spring_moment(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q_FM);
 double spherical_spring_energy(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q_FM);
 
+/// The passive parts of one scalar freedom over a step h from q0 to q1, for methods that account for energy exactly:
+///   effort (q1 - q0) = -(change of elastic energy) - h lost,   lost >= 0.
+struct PassiveStep {
+  double effort = 0;  ///< mean over the step, N m or N
+  double slope = 0;   ///< d(effort)/d(q1)
+  double lost = 0;    ///< W
+};
+PassiveStep passive_over_step(const Passive& p, double q0, double q1, double h);
+
+/// The same for the passive parts of a spherical joint: the mean moment on the child in the axes of F, for a mean rate of M in F
+/// that turned q0_FM into q1_FM.
+struct BallStep {
+  Vec3 moment = Vec3::Zero();  ///< N m
+  double lost = 0;             ///< W
+};
+BallStep passive_over_step(const Joint& joint, const Quat& q0_FM, const Quat& q1_FM, const Vec3& rate, double h);
+
 }  // namespace invar

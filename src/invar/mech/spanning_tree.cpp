@@ -27,13 +27,13 @@ class Components {
 };
 
 // Joints in the order in which they may enter the tree. Names settle ties: the order of a file must not matter.
-std::vector<int> by_worth(const Model& model) {
+std::vector<int> by_worth(const Model& model, const std::vector<bool>& prefer) {
   std::vector<int> order;
   for (int j = 0; j < static_cast<int>(model.joints().size()); ++j)
     if (model.joints()[j].rows() > 0) order.push_back(j);
   const auto worth = [&](int j) {
     const Joint& joint = model.joints()[j];
-    return (joint.cut ? 0 : 100) + 2 * joint.rows() + (joint.has_armature() ? 1 : 0);
+    return (joint.cut ? 0 : 100) + (!prefer.empty() && prefer[j] ? 1000 : 0) + 2 * joint.rows() + (joint.has_armature() ? 1 : 0);
   };
   std::sort(order.begin(), order.end(), [&](int a, int b) {
     return worth(a) != worth(b) ? worth(a) > worth(b) : model.joints()[a].name < model.joints()[b].name;
@@ -43,7 +43,7 @@ std::vector<int> by_worth(const Model& model) {
 
 }  // namespace
 
-SpanningTree spanning_tree(const Model& model) {
+SpanningTree spanning_tree(const Model& model, const std::vector<bool>& prefer) {
   const int n = static_cast<int>(model.bodies().size());
   const auto index = [n](int body) { return body == kWorld ? n : body; };
 
@@ -51,7 +51,7 @@ SpanningTree spanning_tree(const Model& model) {
   SpanningTree tree;
   Components components(n + 1);
   std::vector<std::vector<int>> at(n + 1);  // tree joints at each body
-  for (const int j : by_worth(model)) {
+  for (const int j : by_worth(model, prefer)) {
     const Joint& joint = model.joints()[j];
     if (components.join(index(joint.parent), index(joint.child))) {
       at[index(joint.parent)].push_back(j);

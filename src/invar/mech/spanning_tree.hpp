@@ -23,7 +23,7 @@ struct SpanningTree {
 /// Keeps the joints with the most rows in the tree (closures are dear), so a ball is cut before a hinge; joints marked `cut`
 /// go first, and names settle ties. So the tree does not depend on the order of a file: which rows of a redundant loop are kept
 /// decides what happens to the small errors of a step's stages. A floating part hangs on its heaviest body. Children follow
-/// their inner body in depth-first order.
-SpanningTree spanning_tree(const Model& model);
+/// their inner body in depth-first order. `prefer` (per joint, or empty) names joints that must not be cut if others can be.
+SpanningTree spanning_tree(const Model& model, const std::vector<bool>& prefer = {});
 
 }  // namespace invar

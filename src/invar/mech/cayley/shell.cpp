@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// μ is not made of rows: for a joint of the tree it is the wrench that passes it (force and moment about φ of the outer body, in
+// that body's axes), for ties their multipliers, for rotors their own. Gᵀμ adds each wrench to its body and takes it from the
+// nearest body inwards; the inverse, from M n = Gᵀμ to μ, goes from the leaves to the ground.
+#include "invar/mech/cayley/shell.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+
+namespace invar::cayley {
+namespace {
+
+// The inverse on the range: an ideal rod does not feel moments about itself.
+template <class AA>
+AA inverse_on_range(const AA& J) {
+  const Eigen::SelfAdjointEigenSolver<AA> eigen(J);
+  const double most = eigen.eigenvalues().cwiseAbs().maxCoeff();
+  AA out = AA::Zero();
+  for (int k = 0; k < J.rows(); ++k)
+    if (eigen.eigenvalues()[k] > 1e-12 * most)
+      out += eigen.eigenvectors().col(k) * eigen.eigenvectors().col(k).transpose() / eigen.eigenvalues()[k];
+  return out;
+}
+
+// Angular vectors between own axes and World.
+template <class G>
+typename G::Ang out_of(const typename G::Rot& R, const typename G::Ang& a) {
+  if constexpr (G::A == 3)
+    return R * a;
+  else
+    return a;
+}
+template <class G>
+typename G::Ang into(const typename G::Rot& R, const typename G::Ang& a) {
+  if constexpr (G::A == 3)
+    return R.transpose() * a;
+  else
+    return a;
+}
+
+}  // namespace
+
+template <class G>
+Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised) : tree_(model, plane), stabilised_(stabilised) {
+  const std::size_t n = tree_.slots().size();
+  parts_.resize(n);
+  balance_.resize(n);
+  for (std::size_t i = 1; i < n; ++i) {
+    const Slot<G>& b = tree_.slots()[i];
+    parts_[i].massive_inner = tree_.slots()[b.inner].massive ? b.inner : (b.inner == 0 ? 0 : parts_[b.inner].massive_inner);
+    parts_[i].root = b.hang == Hang::Free ? static_cast<int>(i) : parts_[b.inner].root;
+    parts_[i].J_inverse = b.massive ? inverse_on_range<typename G::AA>(b.J) : G::AA::Zero();
+  }
+  // Ties join components; what is joined to the ground belongs to it, and to its index 0.
+  for (const Tie<G>& tie : tree_.ties()) {
+    const int a = parts_[tie.slot[0]].root, b = parts_[tie.slot[1]].root;
+    for (Part& part : parts_)
+      if (part.root == std::max(a, b)) part.root = std::min(a, b);
+  }
+  velocities_.assign(n, Vec::Zero());
+  normal_ = wrench_ = saved_ = mu_ = velocities_;
+  rotors_.assign(n, 0.0);
+  rotor_normal_ = saved_rotors_ = rotor_mu_ = rotors_;
+  tie_mu_.assign(static_cast<std::size_t>(tree_.rows()), 0.0);
+  for (auto& past : past_) past = velocities_;
+  for (auto& past : past_rotors_) past = rotors_;
+  for (auto& past : past_ties_) past = tie_mu_;
+}
+
+template <class G>
+void Shell<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
+  tree_.place(q, v, bodies);
+  forget();
+}
+
+template <class G>
+void Shell<G>::forget() {
+  known_ = 0;
+  tree_.forget();
+}
+
+// M n in World components.
+template <class G>
+typename Shell<G>::Vec Shell<G>::weighted(int i, const Vec& n, const typename G::Rot& R) const {
+  const Slot<G>& b = tree_.slots()[i];
+  Vec out;
+  const Ang w = n.template tail<G::A>();
+  out << b.mass * n.template head<G::L>(), out_of<G>(R, b.J * into<G>(R, w));
+  return out;
+}
+
+// Extrapolates μ and adds n_0 = M⁻¹ G_0ᵀ μ to the velocities of node 0.
+template <class G>
+void Shell<G>::enter() {
+  static constexpr double kWeights[4][3] = {{0, 0, 0}, {1, 0, 0}, {2, -1, 0}, {3, -3, 1}};
+  const double* w = kWeights[known_];
+  auto& slots = tree_.slots();
+  for (std::size_t r = 0; r < tie_mu_.size(); ++r)
+    tie_mu_[r] = w[0] * past_ties_[0][r] + w[1] * past_ties_[1][r] + w[2] * past_ties_[2][r];
+  std::fill(wrench_.begin(), wrench_.end(), Vec::Zero());
+  for (std::size_t i = slots.size(); i-- > 1;) {
+    if (!slots[i].massive) continue;
+    mu_[i] = w[0] * past_[0][i] + w[1] * past_[1][i] + w[2] * past_[2][i];
+    rotor_mu_[i] = w[0] * past_rotors_[0][i] + w[1] * past_rotors_[1][i] + w[2] * past_rotors_[2][i];
+    const Slot<G>& b = slots[i];
+    const Lin f = b.R0 * mu_[i].template head<G::L>();
+    const Ang t = out_of<G>(b.R0, Ang(mu_[i].template tail<G::A>()));
+    wrench_[i].template head<G::L>() += f;
+    wrench_[i].template tail<G::A>() += t;
+    const int a = parts_[i].massive_inner;
+    wrench_[a].template head<G::L>() -= f;
+    wrench_[a].template tail<G::A>() -= t + G::moment(b.phi0 - slots[a].phi0, f);
+  }
+  tree_.add_tie_wrenches(0, tie_mu_, wrench_);
+  for (Balance& balance : balance_) balance = {};
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    Slot<G>& b = slots[i];
+    saved_[i] << b.v0, b.W0;
+    saved_rotors_[i] = b.rate0;
+    Balance& balance = balance_[parts_[i].root];
+    if (b.armature > 0) {
+      const double n = rotor_mu_[i] / b.armature;
+      balance.defect -= 0.5 * rotor_mu_[i] * (n + 2 * b.rate0);
+      b.rate0 += n;
+    }
+    if (!b.massive) continue;
+    Lin n = Lin::Zero();
+    if (b.mass > 0) n = wrench_[i].template head<G::L>() / b.mass;
+    const Ang N = parts_[i].J_inverse * into<G>(b.R0, Ang(wrench_[i].template tail<G::A>()));
+    balance.defect -= 0.5 * (b.mass * n.dot(n + 2 * b.v0) + N.dot(b.J * (N + 2 * b.W0)));
+    b.v0 += n;
+    b.W0 += N;
+  }
+}
+
+// From M n_1 = G_1ᵀ μ to μ, and half of what it differs by into the memory.
+template <class G>
+void Shell<G>::multipliers_from_normals() {
+  auto& slots = tree_.slots();
+  std::rotate(past_.begin(), past_.end() - 1, past_.end());
+  std::rotate(past_ties_.begin(), past_ties_.end() - 1, past_ties_.end());
+  std::rotate(past_rotors_.begin(), past_rotors_.end() - 1, past_rotors_.end());
+  // The step reflects normal velocities: what is found differs from the right μ as much as the guess, on the other side.
+  const auto blend = [](const auto& guess, const auto& found) { return 0.5 * (guess + found); };
+  const auto& ties = tree_.projection_multipliers();
+  for (std::size_t r = 0; r < ties.size(); ++r) past_ties_[0][r] = blend(tie_mu_[r], ties[r]);
+  std::fill(wrench_.begin(), wrench_.end(), Vec::Zero());
+  tree_.add_tie_wrenches(1, ties, wrench_);
+  for (Vec& w : wrench_) w = -w;
+  for (std::size_t i = slots.size(); i-- > 1;) {
+    const Slot<G>& b = slots[i];
+    if (b.armature > 0) past_rotors_[0][i] = blend(rotor_mu_[i], b.armature * rotor_normal_[i]);
+    if (!b.massive) continue;
+    const Vec through = wrench_[i] + weighted(static_cast<int>(i), normal_[i], b.R1);
+    const Lin f = through.template head<G::L>();
+    const Ang t = through.template tail<G::A>();
+    Vec own;
+    own << b.R1.transpose() * f, into<G>(b.R1, t);
+    past_[0][i] = blend(mu_[i], own);
+    const int a = parts_[i].massive_inner;
+    wrench_[a].template head<G::L>() += f;
+    wrench_[a].template tail<G::A>() += t + G::moment(b.phi1 - slots[a].phi1, f);
+  }
+  known_ = std::min(known_ + 1, 3);
+}
+
+// Takes n_1 = v - P v away from the velocities of node 1.
+template <class G>
+Verdict Shell<G>::leave() {
+  auto& slots = tree_.slots();
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    const Slot<G>& b = slots[i];
+    normal_[i].setZero();
+    if (b.massive) normal_[i] << b.v1, out_of<G>(b.R1, b.W1);
+    rotor_normal_[i] = b.rate1;
+  }
+  velocities_ = normal_;
+  rotors_ = rotor_normal_;
+  if (const Verdict verdict = tree_.project(velocities_, rotors_); !verdict.ok()) return verdict;
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    Slot<G>& b = slots[i];
+    Balance& balance = balance_[parts_[i].root];
+    if (b.armature > 0) {
+      rotor_normal_[i] -= rotors_[i];
+      b.rate1 -= rotor_normal_[i];
+      balance.defect += 0.5 * b.armature * rotor_normal_[i] * (rotor_normal_[i] + 2 * b.rate1);
+    }
+    if (!b.massive) continue;
+    normal_[i] -= velocities_[i];
+    const Lin n = normal_[i].template head<G::L>();
+    const Ang N = into<G>(b.R1, Ang(normal_[i].template tail<G::A>()));
+    b.v1 -= n;
+    b.W1 -= N;
+    balance.defect += 0.5 * (b.mass * n.dot(n + 2 * b.v1) + N.dot(b.J * (N + 2 * b.W1)));
+  }
+  multipliers_from_normals();
+  restore_energy();
+  return {};
+}
+
+// The velocities of a floating component about its own rigid motion, into velocities_: scaling them changes no momentum.
+template <class G>
+void Shell<G>::subtract_rigid_motion(int root) {
+  auto& slots = tree_.slots();
+  using Mat = Eigen::Matrix<double, G::N, G::N>;
+  Mat inertia = Mat::Zero();
+  Vec momentum = Vec::Zero();
+  const Lin origin = slots[root].phi1;
+  const auto in = [&](std::size_t i) { return slots[i].massive && parts_[i].root == root; };
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    if (!in(i)) continue;
+    const Slot<G>& b = slots[i];
+    const auto arm = G::arm(b.phi1 - origin);
+    const Vec p = weighted(static_cast<int>(i), velocities_[i], b.R1);
+    momentum += p;
+    momentum.template tail<G::A>() += arm.transpose() * p.template head<G::L>();
+    inertia.template topLeftCorner<G::L, G::L>().diagonal().array() += b.mass;
+    inertia.template topRightCorner<G::L, G::A>() += b.mass * arm;
+    inertia.template bottomLeftCorner<G::A, G::L>() += b.mass * arm.transpose();
+    if constexpr (G::A == 3)
+      inertia.template bottomRightCorner<3, 3>() += b.R1 * b.J * b.R1.transpose() + b.mass * arm.transpose() * arm;
+    else
+      inertia.template bottomRightCorner<1, 1>() += b.J + b.mass * arm.transpose() * arm;
+  }
+  const Vec rigid = inertia.fullPivLu().solve(momentum);
+  const Ang turn = rigid.template tail<G::A>();
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    if (!in(i)) continue;
+    velocities_[i].template head<G::L>() -= rigid.template head<G::L>() + G::cross(turn, slots[i].phi1 - origin);
+    velocities_[i].template tail<G::A>() -= turn;
+  }
+}
+
+template <class G>
+void Shell<G>::restore_energy() {
+  auto& slots = tree_.slots();
+  for (std::size_t i = 1; i < slots.size(); ++i)
+    if (parts_[i].root == static_cast<int>(i) && balance_[i].defect != 0) subtract_rigid_motion(static_cast<int>(i));
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    const Slot<G>& b = slots[i];
+    Balance& balance = balance_[parts_[i].root];
+    if (b.armature > 0) balance.kinetic += 0.5 * b.armature * rotors_[i] * rotors_[i];
+    if (b.massive) balance.kinetic += 0.5 * velocities_[i].dot(weighted(static_cast<int>(i), velocities_[i], b.R1));
+  }
+  // (1 + factor)² kinetic = kinetic + defect. Added, not multiplied: products would round one way.
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    Slot<G>& b = slots[i];
+    const Balance& balance = balance_[parts_[i].root];
+    const double e = balance.defect / balance.kinetic;
+    if (!(std::abs(e) < 0.5)) continue;  // hardly moving: nothing that could give it back
+    const double factor = e / (1 + std::sqrt(1 + e));
+    b.rate1 += factor * rotors_[i];
+    if (!b.massive) continue;
+    b.v1 += factor * velocities_[i].template head<G::L>();
+    b.W1 += factor * into<G>(b.R1, Ang(velocities_[i].template tail<G::A>()));
+  }
+}
+
+template <class G>
+Verdict Shell<G>::step(double h, const Load* load) {
+  auto& slots = tree_.slots();
+  if (stabilised_) enter();
+  Verdict verdict = tree_.step(h, load);
+  if (verdict.ok()) {
+    work_ = load == nullptr ? 0.0 : tree_.work(h, *load);
+    dissipated_ = tree_.dissipated();
+    if (stabilised_) verdict = leave();
+  }
+  if (verdict.ok()) {
+    tree_.accept();
+  } else if (stabilised_) {
+    for (std::size_t i = 1; i < slots.size(); ++i) {
+      slots[i].v0 = saved_[i].template head<G::L>();
+      slots[i].W0 = saved_[i].template tail<G::A>();
+      slots[i].rate0 = saved_rotors_[i];
+    }
+  }
+  return verdict;
+}
+
+template class Shell<InSpace>;
+template class Shell<InPlane>;
+
+}  // namespace invar::cayley

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/mech/cayley/tree.hpp"
+
+namespace invar::cayley {
+
+/// A step of the tree between two changes of velocity. The bare scheme keeps positions, energy and momenta, but the velocities of
+/// its nodes leave the constraints: their normal part n is reflected from step to step. The shell adds n_0 = M⁻¹G_0ᵀμ before the
+/// step and takes n_1 = M⁻¹G_1ᵀμ away after it, with the μ for which G_1 v_1 = 0. That is symmetric in time, and Gᵀμ carries no
+/// momentum. What it costs in energy, μᵀ(A_0 - A_1)μ/2 with A = G M⁻¹Gᵀ and the part of μ that one pass has not yet found, is
+/// given back by a factor on the velocities (on their internal part, where nothing holds the mechanism).
+/// Laws at every node: g = 0, G v = 0, energy up to work and losses; momenta (a fixed μ: exactly; one pass: to 1e-10 of them).
+template <class G>
+class Shell {
+ public:
+  using Vec = Eigen::Matrix<double, G::N, 1>;
+  using Lin = typename G::Lin;
+  using Ang = typename G::Ang;
+
+  Shell(const Model& model, const Plane* plane, bool stabilised);
+
+  /// Begins at joint coordinates (all turns counted), joint rates and bodies.
+  void place(const VecX& q, const VecX& v, const Bodies& bodies);
+  /// One step; the tree's node 0 is then its end. When it fails, node 0 is as it was.
+  Verdict step(double h, const Load* load);
+  /// Forgets earlier steps, whose length was another one.
+  void forget();
+
+  Tree<G>& tree() { return tree_; }
+  const Tree<G>& tree() const { return tree_; }
+  double work() const { return work_; }              ///< J, of the load in the last step
+  double dissipated() const { return dissipated_; }  ///< J, in the last step
+
+ private:
+  struct Part {
+    int massive_inner = 0;  // nearest slot with mass on the way to the ground; 0: none
+    int root = 0;           // free slot that names its component; 0: held by the ground
+    typename G::AA J_inverse = G::AA::Zero();
+  };
+  struct Balance {  // of one component, J
+    double defect = 0, kinetic = 0;
+  };
+
+  void enter();
+  Verdict leave();
+  void multipliers_from_normals();
+  void restore_energy();
+  void subtract_rigid_motion(int root);
+  Vec weighted(int i, const Vec& n, const typename G::Rot& R) const;
+
+  Tree<G> tree_;
+  bool stabilised_;
+  std::vector<Part> parts_;
+  std::vector<Balance> balance_;                   // per slot; used at roots
+  std::vector<Vec> velocities_, normal_, wrench_;  // per slot, World
+  std::vector<Vec> saved_;                         // per slot: velocities of node 0 before n_0 was added
+  std::vector<double> rotors_, rotor_normal_, saved_rotors_;
+  std::array<std::vector<Vec>, 3> past_;  // per slot: μ as wrench about φ in own axes, latest first
+  std::array<std::vector<double>, 3> past_ties_, past_rotors_;
+  std::vector<Vec> mu_;
+  std::vector<double> tie_mu_, rotor_mu_;
+  int known_ = 0;
+  double work_ = 0, dissipated_ = 0;
+};
+
+}  // namespace invar::cayley

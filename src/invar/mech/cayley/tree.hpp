@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <vector>
+
+#include "invar/base/status.hpp"
+#include "invar/mech/bodies.hpp"
+#include "invar/mech/cayley/slot.hpp"
+#include "invar/mech/plane.hpp"
+
+namespace invar::cayley {
+
+/// Rows between two parts that the tree does not join, all quadratic in points and directions:
+///   Point   p_b - p_a = 0            Dot   u_b · u_a = 0            Along   u_a · (p_b - p_a) = 0
+///   Ratio   q_b - f(q_a) = 0 between the coordinates of two slots (a coupling)
+template <class G>
+struct Tie {
+  enum class Sort { Point, Dot, Along, Ratio } sort;
+  int row, rows;
+  int joint;     // of the model; -1 for couplings
+  int coupling;  // of the model; -1 for joints
+  int slot[2];   // a, b
+  typename G::Lin arm[2] = {G::Lin::Zero(), G::Lin::Zero()}, u[2] = {G::Lin::Zero(), G::Lin::Zero()};  // own axes
+};
+
+/// One closure row on its way to the ground, at one slot.
+template <class G>
+struct Column {
+  using Vec = Eigen::Matrix<double, G::N, 1>;
+  int row;
+  int up;                                                        // the same row at the inner slot; -1: that is the ground
+  Vec P = Vec::Zero();                                           // wrench of a unit impulse
+  Vec c = Vec::Zero();                                           // row on end variations
+  double R = 0, kappa = 0;                                       // along the freedom of the slot: of the impulse, of the row
+  typename G::Ang RR = G::Ang::Zero(), kappas = G::Ang::Zero();  // the same for balls
+};
+
+/// A tendon on slots.
+template <class G>
+struct Line {
+  struct Point {
+    int slot = 0;
+    typename G::Lin arm = G::Lin::Zero();          // own axes
+    typename G::Lin p0 = arm, p1 = arm, sm = arm;  // World; sm: mean arm
+    double off = 0;                                // along the normal of the plane
+  };
+  const Tendon* tendon;
+  int first, count;  // points
+  double length0, length1;
+  double tension;  // mean over the step, N
+  double lost;     // W, by its damper
+};
+
+/// One step of the energy-exact scheme over the spanning tree, O(N). Unknown are the mean joint rates and the impulses of ties;
+/// rotations are turned by the Cayley map, and positions at node 1 are built from joint coordinates, root to leaf.
+/// Laws, for the solution: what ties and joints hold at node 0 holds at node 1; energy changes by work and dissipation only;
+/// linear and angular momentum change by impulses only.
+template <class G>
+class Tree {
+ public:
+  using Lin = typename G::Lin;
+  using Ang = typename G::Ang;
+  using Rot = typename G::Rot;
+  using Vec = Eigen::Matrix<double, G::N, 1>;
+  using Mat = Eigen::Matrix<double, G::N, G::N>;
+
+  Tree(const Model& model, const Plane* plane);
+
+  /// Node 0: joint coordinates (all turns counted) and rates of the model, and the velocities of its bodies.
+  void place(const VecX& q, const VecX& v, const Bodies& bodies);
+  /// Newton from the predicted rates; node 1 is then complete. `load` (or nullptr) are mean wrenches and efforts over the step.
+  Verdict step(double h, const Load* load);
+  /// Node 1 becomes node 0.
+  void accept();
+  /// Forgets the rates of earlier steps.
+  void forget() { known_ = 0; }
+
+  /// Replaces velocities ((v, w) World per slot, rates of rotors) by the nearest ones that joints and ties allow at node 1.
+  Verdict project(std::vector<Vec>& velocities, std::vector<double>& rotors);
+  /// Adds what unit-consistent multipliers of the ties do, at node 0 or 1, per slot.
+  void add_tie_wrenches(int node, const std::vector<double>& multipliers, std::vector<Vec>& wrenches) const;
+
+  int iterations() const { return iterations_; }
+  double dissipated() const { return dissipated_; }  ///< J, in the last step
+  double work(double h, const Load& load) const;     ///< J, of the load in the last step
+  void mean_bodies(Bodies& out) const;               ///< of the last step
+  void bodies(Bodies& out) const;                    ///< at node 0
+  Quat attitude(int slot, const Rot& R) const;       ///< of the body of a slot whose axes are R
+  std::vector<Slot<G>>& slots() { return slots_; }
+  const std::vector<Slot<G>>& slots() const { return slots_; }
+  const std::vector<double>& multipliers() const { return lambda_; }
+  /// Of the ties in the last projection: M (v_given - v_found) = Σ rowᵀ multiplier + joint wrenches.
+  const std::vector<double>& projection_multipliers() const { return mu_; }
+  const std::vector<Tie<G>>& ties() const { return ties_; }
+  const Skeleton& skeleton() const { return skeleton_; }
+  const Plane* plane() const { return plane_; }
+  int rank() const { return static_cast<int>(kept_.size()); }
+  int rows() const { return rows_; }
+
+  Lin lin(const Vec3& a) const;
+  Ang ang(const Vec3& a) const;
+  /// The axes of G in those of the part.
+  const Eigen::Matrix<double, 3, G::L>& basis(int slot) const { return basis_[slot]; }
+
+ private:
+  void compile();
+  void compile_slot(int i);
+  void compile_ties();
+  void compile_joint_ties(int joint);
+  void compile_columns();
+  void compile_lines();
+  void place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodies);
+  void predict();
+  void remember();
+  double speed() const;
+  double extent() const;
+  double increment() const;
+  bool within_reach(double h) const;
+  void finish(double h);
+  void kinematics(double h);
+  void wrenches(double h, const Load* load);
+  void efforts(Slot<G>& b, double h, const Load* load);
+  void pull(double h);
+  void start_ties(double h, bool step);
+  void start_tie(const Tie<G>& tie, double h, bool step);
+  void start_ratio(const Tie<G>& tie, double h, bool step);
+  Column<G>* column(int slot, int row);
+  Verdict eliminate(double h);
+  bool eliminate_one(Slot<G>& b, Slot<G>& a, double h);
+  bool eliminate_ball(Slot<G>& b, Slot<G>& a, double h);
+  void eliminate_weld(Slot<G>& b, Slot<G>& a, double h);
+  bool eliminate_free(Slot<G>& b);
+  void columns_one(Slot<G>& b, const Vec& e, const Vec& y);
+  void add_to_D(const Slot<G>& b);
+  void decide_rows();
+  bool solve_rows();
+  void substitute(bool update, double h);
+
+  const Model& model_;
+  const Plane* plane_;
+  Skeleton skeleton_;
+  std::vector<Eigen::Matrix<double, 3, G::L>> basis_;  // per slot
+  std::vector<double> offset_;                         // per slot, of φ along the normal, m
+  std::vector<Vec3> normal_;                           // per slot, in axes of the part
+  std::vector<Slot<G>> slots_;
+  std::vector<Tie<G>> ties_;
+  std::vector<Column<G>> columns_;
+  std::vector<Line<G>> lines_;
+  std::vector<typename Line<G>::Point> points_;
+  Lin gravity_;
+  int unknowns_ = 0, rows_ = 0, iterations_ = 0;
+  bool exact_ = true;  // whether the Jacobian is complete
+  double dissipated_ = 0;
+
+  std::vector<double> lambda_, dlambda_, mu_;              // rows: impulses, increments, of the projection
+  std::vector<double> D_, value_, lu_, right_;             // rows x rows, rows; workspace
+  std::vector<double> least_;                              // rows: inverse mass or inertia of the whole
+  std::vector<int> kept_, order_;                          // independent rows; workspace
+  std::array<std::vector<double>, 4> past_, past_lambda_;  // unknowns and impulses of the last steps, latest first
+  int known_ = 0;                                          // how many of them
+};
+
+}  // namespace invar::cayley

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants of the tree: the parts of the skeleton in the components of G, closures as quadratic rows, tendons on slots.
+//
+// In the plane a part sees the normal as the constant n_S and is given the basis (u, n_S × u): u is the axis of a slide,
+// otherwise any direction across. Vectors keep their two components, rotations their angle, and what lies along the normal is
+// constant.
+#include <algorithm>
+
+#include "invar/base/check.hpp"
+#include "invar/mech/cayley/tree.hpp"
+#include "invar/model/joint/kinds.hpp"
+
+namespace invar::cayley {
+namespace {
+
+constexpr bool planar(const InPlane&) { return true; }
+constexpr bool planar(const InSpace&) { return false; }
+
+int unknowns_of(Hang hang, int angular, int all) {
+  switch (hang) {
+    case Hang::Weld: return 0;
+    case Hang::Ball: return angular;
+    case Hang::Free: return all;
+    default: return 1;
+  }
+}
+
+}  // namespace
+
+template <class G>
+Tree<G>::Tree(const Model& model, const Plane* plane) : model_(model), plane_(plane), skeleton_(skeleton_of(model)) {
+  INVAR_CHECK(planar(G{}) == (plane != nullptr), "a tree in the plane needs the plane");
+  compile();
+}
+
+template <class G>
+typename G::Lin Tree<G>::lin(const Vec3& a) const {
+  if constexpr (planar(G{}))
+    return plane_->project(a);
+  else
+    return a;
+}
+
+template <class G>
+typename G::Ang Tree<G>::ang(const Vec3& a) const {
+  if constexpr (planar(G{}))
+    return Ang(a.dot(plane_->normal));
+  else
+    return a;
+}
+
+template <class G>
+void Tree<G>::compile() {
+  const int n = static_cast<int>(skeleton_.parts.size());
+  slots_.resize(n);
+  basis_.resize(n);
+  offset_.assign(n, 0.0);
+  normal_.assign(n, Vec3::UnitZ());
+  if constexpr (planar(G{})) {
+    basis_[0].col(0) = plane_->e1;
+    basis_[0].col(1) = plane_->e2;
+    normal_[0] = plane_->normal;
+  } else {
+    basis_[0].setIdentity();
+  }
+  for (int i = 1; i < n; ++i) compile_slot(i);
+  for (const Coupling& c : model_.couplings())
+    for (Slot<G>& slot : slots_)
+      if (slot.freedom == model_.joints()[c.joint].v0 + c.freedom || slot.freedom == model_.joints()[c.of].v0 + c.of_freedom)
+        slot.angle = true;
+  gravity_ = lin(model_.gravity());
+  compile_ties();
+  compile_columns();
+  compile_lines();
+  lambda_.assign(rows_, 0.0);
+  dlambda_ = value_ = right_ = mu_ = lambda_;
+  D_.assign(static_cast<std::size_t>(rows_) * static_cast<std::size_t>(rows_), 0.0);
+  lu_ = D_;
+  for (auto& past : past_) past.assign(unknowns_, 0.0);
+  for (auto& past : past_lambda_) past.assign(rows_, 0.0);
+  double mass = 0;
+  for (const Body& body : model_.bodies()) mass += body.inertia.mass;
+  if (mass == 0) mass = 1;
+  for (const Tie<G>& tie : ties_) {
+    const bool angular =
+        tie.sort == Tie<G>::Sort::Dot || (tie.sort == Tie<G>::Sort::Ratio && slots_[tie.slot[1]].hang != Hang::Slide);
+    least_.insert(least_.end(), static_cast<std::size_t>(tie.rows),
+                  1 / (mass * (angular ? model_.length() * model_.length() : 1.0)));
+  }
+  order_.reserve(static_cast<std::size_t>(rows_));
+  kept_.reserve(static_cast<std::size_t>(rows_));
+  exact_ = lines_.empty() &&
+           std::none_of(ties_.begin(), ties_.end(), [](const Tie<G>& t) { return t.sort != Tie<G>::Sort::Point; }) &&
+           std::none_of(slots_.begin(), slots_.end(), [](const Slot<G>& b) { return b.angle || b.hang == Hang::Screw; });
+}
+
+template <class G>
+void Tree<G>::compile_slot(int i) {
+  const Part& part = skeleton_.parts[i];
+  Slot<G>& slot = slots_[i];
+  auto& basis = basis_[i];
+  if constexpr (planar(G{})) {
+    normal_[i] = part.Q.transpose() * normal_[part.inner];
+    basis.col(0) = part.hang == Hang::Slide ? Vec3(Vec3::UnitZ()) : any_perpendicular(normal_[i].normalized());
+    basis.col(1) = normal_[i].cross(basis.col(0));
+    offset_[i] = offset_[part.inner] + normal_[part.inner].dot(part.rho) + normal_[i].dot(part.gam);
+  } else {
+    basis.setIdentity();
+  }
+  const auto& inner = basis_[part.inner];
+  slot.hang = part.hang;
+  slot.inner = part.inner;
+  slot.Q = inner.transpose() * part.Q * basis;
+  slot.rho = inner.transpose() * part.rho;
+  slot.gam = basis.transpose() * part.gam;
+  slot.sign = part.sign;
+  slot.unknown = unknowns_;
+  unknowns_ += unknowns_of(part.hang, G::A, G::N);
+  if (part.body != kWorld) {
+    const Inertia& inertia = model_.bodies()[part.body].inertia;
+    const Mat3 J = part.R_SB * inertia.I_C * part.R_SB.transpose();
+    slot.mass = inertia.mass;
+    if constexpr (planar(G{}))
+      slot.J(0, 0) = normal_[i].dot(J * normal_[i]);
+    else
+      slot.J = J;
+  }
+  slot.massive = slot.mass > 0 || slot.J.cwiseAbs().maxCoeff() > 0;
+  slot.size = model_.length();
+  if (part.joint < 0 || part.hang == Hang::Weld) return;
+  const Joint& joint = model_.joints()[part.joint];
+  slot.freedom = joint.v0 + part.freedom;
+  slot.pitch = part.hang == Hang::Screw ? joint.pitch : 0;
+  slot.armature = joint.passive[part.freedom].armature;
+  if (joint.has_passive) slot.passive = &joint.passive[part.freedom];
+  slot.angle = joint.has_passive || slot.armature > 0 || part.hang == Hang::Screw;
+  if constexpr (planar(G{}))
+    if (part.hang == Hang::Hinge && normal_[i].z() < 0) slot.sign = -slot.sign;
+}
+
+// The rows of a cut joint. F belongs to the joint's parent (end 0), M to its child (end 1).
+template <class G>
+void Tree<G>::compile_joint_ties(int j) {
+  const Joint& joint = model_.joints()[j];
+  const int a = skeleton_.part_of(joint.parent), b = skeleton_.part_of(joint.child);
+  const Lin arm_a = basis_[a].transpose() * skeleton_.arm(model_, joint.parent, joint.X_PF.p);
+  const Lin arm_b = basis_[b].transpose() * skeleton_.arm(model_, joint.child, joint.X_CM.p);
+  const Mat3 F = skeleton_.axes(joint.parent, joint.X_PF.q), M = skeleton_.axes(joint.child, joint.X_CM.q);
+  using Sort = typename Tie<G>::Sort;
+  const auto add = [&](Sort sort, const Vec3& u_a, const Vec3& u_b) {
+    Tie<G> tie{};
+    tie.sort = sort;
+    tie.row = rows_;
+    tie.rows = sort == Sort::Point ? G::L : 1;
+    tie.joint = j;
+    tie.coupling = -1;
+    tie.slot[0] = a, tie.slot[1] = b;
+    tie.arm[0] = arm_a, tie.arm[1] = arm_b;
+    tie.u[0] = basis_[a].transpose() * u_a, tie.u[1] = basis_[b].transpose() * u_b;
+    rows_ += tie.rows;
+    ties_.push_back(tie);
+  };
+  const Vec3 none = Vec3::Zero();
+  if constexpr (planar(G{})) {
+    // Of all rows those that say something in the plane; `across` is perpendicular to the slide, or any direction.
+    const Vec3 along_F = joint.kind == JointKind::Prismatic ? Vec3(F.col(2)) : Vec3(basis_[a].col(0));
+    const Vec3 across_F = normal_[a].cross(along_F);
+    const Vec3 along_M = M * (F.transpose() * along_F);
+    const bool slides = joint.kind == JointKind::Prismatic || joint.kind == JointKind::Planar;
+    if (!slides) add(Sort::Point, none, none);
+    if (joint.kind == JointKind::Prismatic) add(Sort::Along, across_F, none);
+    if (joint.kind == JointKind::Fixed || joint.kind == JointKind::Prismatic) add(Sort::Dot, across_F, along_M);
+    return;
+  }
+  const auto axis_kept = [&] { add(Sort::Dot, F.col(0), M.col(2)), add(Sort::Dot, F.col(1), M.col(2)); };
+  const auto attitude_kept = [&] { axis_kept(), add(Sort::Dot, F.col(0), M.col(1)); };
+  switch (joint.kind) {
+    case JointKind::Fixed: add(Sort::Point, none, none), attitude_kept(); break;
+    case JointKind::Revolute: add(Sort::Point, none, none), axis_kept(); break;
+    case JointKind::Universal: add(Sort::Point, none, none), add(Sort::Dot, F.col(2), M.col(0)); break;
+    case JointKind::Spherical: add(Sort::Point, none, none); break;
+    case JointKind::Prismatic: add(Sort::Along, F.col(0), none), add(Sort::Along, F.col(1), none), attitude_kept(); break;
+    case JointKind::Cylindrical: add(Sort::Along, F.col(0), none), add(Sort::Along, F.col(1), none), axis_kept(); break;
+    case JointKind::Planar: add(Sort::Along, F.col(2), none), axis_kept(); break;
+    case JointKind::Screw:
+    case JointKind::Free: break;
+  }
+}
+
+template <class G>
+void Tree<G>::compile_ties() {
+  for (const int j : skeleton_.closures) compile_joint_ties(j);
+  const auto slot_of_freedom = [&](int freedom) {
+    for (int i = 1; i < static_cast<int>(slots_.size()); ++i)
+      if (slots_[i].freedom == freedom) return i;
+    return 0;
+  };
+  for (int c = 0; c < static_cast<int>(model_.couplings().size()); ++c) {
+    const Coupling& coupling = model_.couplings()[c];
+    Tie<G> tie{};
+    tie.sort = Tie<G>::Sort::Ratio;
+    tie.row = rows_++;
+    tie.rows = 1;
+    tie.joint = -1;
+    tie.coupling = c;
+    tie.slot[0] = slot_of_freedom(model_.joints()[coupling.of].v0 + coupling.of_freedom);
+    tie.slot[1] = slot_of_freedom(model_.joints()[coupling.joint].v0 + coupling.freedom);
+    ties_.push_back(tie);
+  }
+}
+
+// Every slot on the path from an end to the ground carries a column for each row.
+template <class G>
+void Tree<G>::compile_columns() {
+  std::vector<std::vector<int>> rows_at(slots_.size());
+  for (const Tie<G>& tie : ties_)
+    for (const int end : tie.slot)
+      for (int i = end; i > 0; i = slots_[i].inner)
+        for (int r = tie.row; r < tie.row + tie.rows; ++r) rows_at[i].push_back(r);
+  for (int i = 1; i < static_cast<int>(slots_.size()); ++i) {
+    auto& rows = rows_at[i];
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    slots_[i].column = static_cast<int>(columns_.size());
+    slots_[i].columns = static_cast<int>(rows.size());
+    for (const int r : rows) {
+      Column<G> column;
+      column.row = r;
+      column.up = -1;
+      const Slot<G>& inner = slots_[slots_[i].inner];
+      for (int c = inner.column; slots_[i].inner > 0 && c < inner.column + inner.columns; ++c)
+        if (columns_[c].row == r) column.up = c;
+      columns_.push_back(column);
+    }
+  }
+}
+
+template <class G>
+void Tree<G>::compile_lines() {
+  for (const Tendon& tendon : model_.tendons()) {
+    Line<G> line{};
+    line.tendon = &tendon;
+    line.first = static_cast<int>(points_.size());
+    line.count = static_cast<int>(tendon.points.size());
+    for (const Tendon::Point& p : tendon.points) {
+      typename Line<G>::Point point{};
+      point.slot = skeleton_.part_of(p.body);
+      const Vec3 arm = skeleton_.arm(model_, p.body, p.p_BP);
+      point.arm = basis_[point.slot].transpose() * arm;
+      if constexpr (planar(G{})) point.off = offset_[point.slot] + normal_[point.slot].dot(arm);
+      points_.push_back(point);
+    }
+    lines_.push_back(line);
+  }
+}
+
+#define INVAR_MEMBERS(G)                                    \
+  template Tree<G>::Tree(const Model&, const Plane*);       \
+  template typename G::Lin Tree<G>::lin(const Vec3&) const; \
+  template typename G::Ang Tree<G>::ang(const Vec3&) const;
+INVAR_MEMBERS(InSpace)
+INVAR_MEMBERS(InPlane)
+#undef INVAR_MEMBERS
+
+}  // namespace invar::cayley

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Newton's equations from the leaves to the root. Increments are written as end variations dY = (dv, dψ), dψ = (angle turned at
+// node 1)/h, so that kinematics is linear at node 1 while tests live at the means:
+//   dY_B = A dY_A + S dq,   A = [1, arm(r_1); 0, 1],   row: e·k,   d(row) = E·dY_B,   E = Kᵀe + (geometry of e)
+// With δ = E·S the freedom is eliminated, dq = -(row + E·A dY_A)/δ, and the inner slot receives
+//   k_A += Xᵀk - K'S row/δ,   K_A += K'A - K'S (AᵀE)ᵀ/δ,   Xᵀ = [1 0; armᵀ(r_m) 1],   K' = XᵀK + (h/2)[0 0; lever(f) 0],
+// where the last term, which comes back with the other sign on A, is the change of the arm r_m.
+// A closure row (c on dY, impulse P in k) travels with it:  κ = c·S,  R = e·P,
+//   c_A += Aᵀc - κ/δ AᵀE,   P_A += XᵀP - K'S R/δ,   and gives  D_ij -= κ_i R_j/δ,   value_i -= κ_i row/δ.
+// Then D dλ = -value, and the increments follow from the root to the leaves. With h = 0 and e = S all of this is the projection
+// of velocities in the metric of the masses.
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+
+#include "invar/mech/cayley/tree.hpp"
+
+namespace invar::cayley {
+namespace {
+
+// A pivot this small against what it was made of is round-off: the freedom moves nothing that has mass.
+constexpr double kNoInertia = 1e-13;
+// Closure rows whose pivot falls below this share of their own diagonal depend on the others; those kept before stay longer.
+constexpr double kDependent = 1e-10, kStill = 1e-12;
+// A row that moves the mechanism this much less than one that moves it as a whole says nothing.
+constexpr double kNothing = 1e-14;
+
+// Moves a wrench to φ of the inner slot.
+template <class G, class V>
+V shifted(const V& k, const typename G::Lin& r) {
+  V out = k;
+  out.template tail<G::A>() += G::moment(r, k.template head<G::L>());
+  return out;
+}
+
+// Aᵀ c.
+template <class G, class V>
+V back(const V& c, const typename G::Lin& r1) {
+  return shifted<G>(c, r1);
+}
+
+}  // namespace
+
+template <class G>
+void Tree<G>::columns_one(Slot<G>& b, const Vec& e, const Vec& y) {
+  const double inverse = 1 / b.delta;
+  const int end = b.column + b.columns;
+  for (int i = b.column; i < end; ++i) {
+    Column<G>& col = columns_[i];
+    col.R += e.dot(col.P);
+    col.kappa += col.c.dot(b.S);
+    value_[col.row] -= col.kappa * b.row * inverse;
+    if (col.up < 0) continue;
+    columns_[col.up].P += shifted<G>(col.P, b.rm) - (col.R * inverse) * y;
+    columns_[col.up].c += back<G>(col.c, b.r1) - (col.kappa * inverse) * b.E;
+  }
+  for (int i = b.column; i < end; ++i) {
+    double* D = D_.data() + static_cast<std::ptrdiff_t>(columns_[i].row) * rows_;
+    const double factor = columns_[i].kappa * inverse;
+    for (int j = b.column; j < end; ++j) D[columns_[j].row] -= factor * columns_[j].R;
+  }
+}
+
+template <class G>
+bool Tree<G>::eliminate_one(Slot<G>& b, Slot<G>& a, double h) {
+  const Lin f = b.k.template head<G::L>();
+  const Ang t = b.k.template tail<G::A>();
+  Vec e, E;
+  Ang inner_geometry = Ang::Zero();
+  if (b.hang == Hang::Slide) {
+    e << b.am, Ang::Zero();
+    b.S << b.a1, Ang::Zero();
+    E.noalias() = b.K.transpose() * e;
+    E.template tail<G::A>() += 0.5 * h * (G::differential(0.5 * h * b.w).transpose() * G::moment(b.a0, f));
+  } else {
+    e << G::cross(b.nm, b.gamm), b.nm;
+    b.S << G::cross(b.n1, b.gam1), b.n1;
+    if constexpr (G::A == 3) {
+      if (b.hang == Hang::Screw) {
+        e.template head<3>() += b.pitch * b.work * b.am;
+        b.S.template head<3>() += b.pitch * b.n1;
+        inner_geometry = 0.5 * h * b.pitch * b.work * (G::differential(0.5 * h * a.w).transpose() * b.n0.cross(f));
+      }
+    }
+    const Ang mu = t + G::moment(b.gamm, f);
+    E.noalias() = b.K.transpose() * e;
+    E.template tail<G::A>() += 0.5 * h * (G::turn(b.n1, mu) - G::moment(b.gam1, G::cross(b.nm, f)));
+  }
+  b.row = e.dot(b.k) + b.extra;
+  b.delta = E.dot(b.S) + b.slope;
+  if (!(std::abs(b.delta) > kNoInertia * (b.K.diagonal().cwiseAbs().maxCoeff() * b.S.squaredNorm()))) return false;
+  const bool ground = b.inner == 0;
+  Vec y = Vec::Zero();
+  if (!ground) {
+    b.E = back<G>(E, b.r1);
+    b.E.template tail<G::A>() += inner_geometry;
+    // K' and K'S.
+    b.K.template bottomRows<G::A>() += G::arm(b.rm).transpose() * b.K.template topRows<G::L>();
+    const typename G::AL turn = 0.5 * h * G::lever(f);
+    b.K.template bottomLeftCorner<G::A, G::L>() += turn;
+    y.noalias() = b.K * b.S;
+    const double inverse = 1 / b.delta;
+    b.K.template rightCols<G::A>() += b.K.template leftCols<G::L>() * G::arm(b.r1);
+    b.K.noalias() -= y * (inverse * b.E).transpose();
+    a.K += b.K;
+    a.K.template bottomLeftCorner<G::A, G::L>() -= turn;
+    a.k += shifted<G>(b.k, b.rm) - (b.row * inverse) * y;
+  }
+  columns_one(b, e, y);
+  return true;
+}
+
+template <class G>
+void Tree<G>::eliminate_weld(Slot<G>& b, Slot<G>& a, double h) {
+  if (b.inner == 0) return;
+  const typename G::AL turn = 0.5 * h * G::lever(b.k.template head<G::L>());
+  b.K.template bottomRows<G::A>() += G::arm(b.rm).transpose() * b.K.template topRows<G::L>();
+  b.K.template bottomLeftCorner<G::A, G::L>() += turn;
+  b.K.template rightCols<G::A>() += b.K.template leftCols<G::L>() * G::arm(b.r1);
+  a.K += b.K;
+  a.K.template bottomLeftCorner<G::A, G::L>() -= turn;
+  a.k += shifted<G>(b.k, b.rm);
+  for (int i = b.column; i < b.column + b.columns; ++i) {
+    Column<G>& col = columns_[i];
+    columns_[col.up].P += shifted<G>(col.P, b.rm);
+    columns_[col.up].c += back<G>(col.c, b.r1);
+  }
+}
+
+// A ball: three rows t + γ_m × f, the inner slot feels the force alone.
+template <class G>
+bool Tree<G>::eliminate_ball(Slot<G>& b, Slot<G>& a, double h) {
+  using AN = Eigen::Matrix<double, G::A, G::N>;
+  using NA = Eigen::Matrix<double, G::N, G::A>;
+  const Lin f = b.k.template head<G::L>();
+  const typename G::LA arm1 = G::arm(b.gam1), rho1 = G::arm(b.rho1);
+  AN E = G::arm(b.gamm).transpose() * b.K.template topRows<G::L>() + b.K.template bottomRows<G::A>();
+  E.template rightCols<G::A>() += 0.5 * h * G::lever(f) * arm1;
+  b.rows = b.k.template tail<G::A>() + G::moment(b.gamm, f);
+  const typename G::AA pivot = E.template leftCols<G::L>() * arm1 + E.template rightCols<G::A>();
+  const double size = pivot.cwiseAbs().maxCoeff(), det = pivot.determinant();
+  if (!(size > 0) || !(std::abs(det) > kNoInertia * size * size * size)) return false;
+  b.pivot = pivot.inverse();
+  // On the inner slot: E A with A = [1, arm(ρ_1); 0, 0].
+  b.EE.template leftCols<G::L>() = E.template leftCols<G::L>();
+  b.EE.template rightCols<G::A>() = E.template leftCols<G::L>() * rho1;
+  NA y;  // XᵀK S
+  y.template topRows<G::L>() = b.K.template topLeftCorner<G::L, G::L>() * arm1 + b.K.template topRightCorner<G::L, G::A>();
+  y.template bottomRows<G::A>() = G::arm(b.rhom).transpose() * y.template topRows<G::L>();
+  const NA yp = y * b.pivot;
+  if (b.inner != 0) {
+    Mat K;
+    K.template topLeftCorner<G::L, G::L>() = b.K.template topLeftCorner<G::L, G::L>();
+    K.template topRightCorner<G::L, G::A>() = b.K.template topLeftCorner<G::L, G::L>() * rho1;
+    K.template bottomRows<G::A>() = G::arm(b.rhom).transpose() * K.template topRows<G::L>();
+    K.noalias() -= yp * b.EE;
+    K.template bottomRightCorner<G::A, G::A>() += 0.5 * h * G::lever(f) * rho1;
+    a.K += K;
+    a.k.template head<G::L>() += f;
+    a.k.template tail<G::A>() += G::moment(b.rhom, f);
+    a.k -= yp * b.rows;
+  }
+  for (int i = b.column; i < b.column + b.columns; ++i) {
+    Column<G>& col = columns_[i];
+    const Lin F = col.P.template head<G::L>(), c = col.c.template head<G::L>();
+    col.RR = col.P.template tail<G::A>() + G::moment(b.gamm, F);
+    col.kappas = b.pivot.transpose() * (col.c.template tail<G::A>() + arm1.transpose() * c);
+    value_[col.row] -= col.kappas.dot(b.rows);
+    if (col.up < 0) continue;
+    Column<G>& up = columns_[col.up];
+    up.P.template head<G::L>() += F;
+    up.P.template tail<G::A>() += G::moment(b.rhom, F);
+    up.P -= yp * col.RR;
+    up.c.template head<G::L>() += c;
+    up.c.template tail<G::A>() += rho1.transpose() * c;
+    up.c -= b.EE.transpose() * col.kappas;
+  }
+  add_to_D(b);
+  return true;
+}
+
+template <class G>
+void Tree<G>::add_to_D(const Slot<G>& b) {
+  for (int i = b.column; i < b.column + b.columns; ++i)
+    for (int j = b.column; j < b.column + b.columns; ++j)
+      D_[static_cast<std::size_t>(columns_[i].row * rows_ + columns_[j].row)] -= columns_[i].kappas.dot(columns_[j].RR);
+}
+
+// A floating root: K dY = -k, all at once.
+template <class G>
+bool Tree<G>::eliminate_free(Slot<G>& b) {
+  const Eigen::PartialPivLU<Mat> lu(b.K);
+  const auto diagonal = lu.matrixLU().diagonal().cwiseAbs();
+  if (!(diagonal.minCoeff() > kNoInertia * diagonal.maxCoeff())) return false;
+  b.K = lu.inverse();
+  for (int i = b.column; i < b.column + b.columns; ++i) {
+    const Vec c = b.K.transpose() * columns_[i].c;
+    value_[columns_[i].row] -= c.dot(b.k);
+    for (int j = b.column; j < b.column + b.columns; ++j)
+      D_[static_cast<std::size_t>(columns_[i].row * rows_ + columns_[j].row)] -= c.dot(columns_[j].P);
+  }
+  return true;
+}
+
+template <class G>
+Verdict Tree<G>::eliminate(double h) {
+  for (std::size_t i = slots_.size(); i-- > 1;) {
+    Slot<G>& b = slots_[i];
+    Slot<G>& a = slots_[b.inner];
+    bool fine = true;
+    switch (b.hang) {
+      case Hang::Weld: eliminate_weld(b, a, h); break;
+      case Hang::Ball: fine = eliminate_ball(b, a, h); break;
+      case Hang::Free: fine = eliminate_free(b); break;
+      default: fine = eliminate_one(b, a, h);
+    }
+    if (!fine) return {Status::NoInertia, skeleton_.parts[i].body, skeleton_.parts[i].joint, b.delta};
+  }
+  return {};
+}
+
+// The rows that hold independently: pivots of D (symmetric here), rows kept before first, the largest of each sort next.
+template <class G>
+void Tree<G>::decide_rows() {
+  const auto n = static_cast<std::size_t>(rows_);
+  const auto at = [n](std::size_t r, std::size_t c) { return r * n + c; };
+  std::copy(D_.begin(), D_.end(), lu_.begin());
+  for (std::size_t r = 0; r < n; ++r) right_[r] = lu_[at(r, r)];
+  order_.assign(n, 0);
+  for (const int r : kept_) order_[static_cast<std::size_t>(r)] = 1;  // 1 kept before, 2 taken now
+  kept_.clear();
+  for (std::size_t round = 0; round < n; ++round) {
+    int best = -1;
+    double ratio = 0;
+    for (const int wanted : {1, 0}) {
+      for (std::size_t r = 0; r < n; ++r) {
+        if (order_[r] != wanted || !(right_[r] > kNothing * least_[r])) continue;
+        const double now = lu_[at(r, r)] / right_[r];
+        if (now > (wanted == 1 ? kStill : kDependent) && now > ratio) ratio = now, best = static_cast<int>(r);
+      }
+      if (best >= 0) break;
+    }
+    if (best < 0) break;
+    const auto p = static_cast<std::size_t>(best);
+    order_[p] = 2;
+    kept_.push_back(best);
+    for (std::size_t r = 0; r < n; ++r) {
+      if (order_[r] == 2) continue;
+      const double factor = lu_[at(r, p)] / lu_[at(p, p)];
+      for (std::size_t c = 0; c < n; ++c) lu_[at(r, c)] -= factor * lu_[at(p, c)];
+    }
+  }
+  std::sort(kept_.begin(), kept_.end());
+}
+
+// D dλ = -value on the kept rows, by elimination with row exchanges.
+template <class G>
+bool Tree<G>::solve_rows() {
+  const std::size_t n = kept_.size();
+  std::fill(dlambda_.begin(), dlambda_.end(), 0.0);
+  for (std::size_t r = 0; r < n; ++r) {
+    const double* D = D_.data() + static_cast<std::ptrdiff_t>(kept_[r]) * rows_;
+    for (std::size_t c = 0; c < n; ++c) lu_[r * n + c] = D[kept_[c]];
+    right_[r] = -value_[static_cast<std::size_t>(kept_[r])];
+  }
+  for (std::size_t p = 0; p < n; ++p) {
+    std::size_t best = p;
+    for (std::size_t r = p + 1; r < n; ++r)
+      if (std::abs(lu_[r * n + p]) > std::abs(lu_[best * n + p])) best = r;
+    if (!(std::abs(lu_[best * n + p]) > 0)) return false;
+    if (best != p) {
+      std::swap_ranges(lu_.begin() + static_cast<std::ptrdiff_t>(best * n),
+                       lu_.begin() + static_cast<std::ptrdiff_t>(best * n + n), lu_.begin() + static_cast<std::ptrdiff_t>(p * n));
+      std::swap(right_[best], right_[p]);
+    }
+    const double inverse = 1 / lu_[p * n + p];
+    for (std::size_t r = p + 1; r < n; ++r) {
+      const double factor = lu_[r * n + p] * inverse;
+      if (factor == 0) continue;
+      for (std::size_t c = p + 1; c < n; ++c) lu_[r * n + c] -= factor * lu_[p * n + c];
+      right_[r] -= factor * right_[p];
+    }
+  }
+  for (std::size_t p = n; p-- > 0;) {
+    for (std::size_t c = p + 1; c < n; ++c) right_[p] -= lu_[p * n + c] * right_[c];
+    right_[p] /= lu_[p * n + p];
+    dlambda_[static_cast<std::size_t>(kept_[p])] = right_[p];
+  }
+  return true;
+}
+
+template <class G>
+void Tree<G>::substitute(bool update, double h) {
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    Slot<G>& b = slots_[i];
+    const Slot<G>& a = slots_[b.inner];
+    const bool ground = b.inner == 0;
+    const Column<G>* columns = columns_.data() + b.column;
+    switch (b.hang) {
+      case Hang::Weld:
+        b.dY = a.dY;
+        b.dY.template head<G::L>() += G::cross(a.dY.template tail<G::A>(), b.r1);
+        break;
+      case Hang::Ball: {
+        Ang right = b.rows;
+        for (int c = 0; c < b.columns; ++c) right += columns[c].RR * dlambda_[columns[c].row];
+        if (!ground) right += b.EE * a.dY;
+        const Ang turn = -(b.pivot * right);
+        b.dY.template tail<G::A>() = turn;
+        b.dY.template head<G::L>() =
+            a.dY.template head<G::L>() + G::cross(a.dY.template tail<G::A>(), b.rho1) + G::cross(turn, b.gam1);
+        if (update) b.w += G::differential(0.5 * h * b.w) * turn;
+        break;
+      }
+      case Hang::Free: {
+        Vec right = b.k;
+        for (int c = 0; c < b.columns; ++c) right += columns[c].P * dlambda_[columns[c].row];
+        b.dY.noalias() = -b.K * right;
+        if (!update) break;
+        b.v += b.dY.template head<G::L>();
+        b.w += G::differential(0.5 * h * b.w) * b.dY.template tail<G::A>();
+        break;
+      }
+      default: {
+        double right = b.row;
+        for (int c = 0; c < b.columns; ++c) right += columns[c].R * dlambda_[columns[c].row];
+        if (!ground) right += b.E.dot(a.dY);
+        b.dq = -right / b.delta;
+        b.dY = b.dq * b.S;
+        if (!ground) {
+          b.dY += a.dY;
+          b.dY.template head<G::L>() += G::cross(a.dY.template tail<G::A>(), b.r1);
+        }
+        if (update) b.s += b.hang == Hang::Slide ? b.dq : b.dq * (1 + 0.25 * h * h * b.s * b.s);
+      }
+    }
+  }
+  if (update)
+    for (std::size_t r = 0; r < lambda_.size(); ++r) lambda_[r] += dlambda_[r];
+}
+
+#define INVAR_MEMBERS(G)                       \
+  template Verdict Tree<G>::eliminate(double); \
+  template void Tree<G>::decide_rows();        \
+  template bool Tree<G>::solve_rows();         \
+  template void Tree<G>::substitute(bool, double);
+INVAR_MEMBERS(InSpace)
+INVAR_MEMBERS(InPlane)
+#undef INVAR_MEMBERS
+
+}  // namespace invar::cayley

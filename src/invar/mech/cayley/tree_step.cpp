@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One step h from node 0 to node 1. v, w are mean velocities; v_1 = 2 v - v_0, W_1 = 2 Θ - W_0 with Θ = R_0ᵀ w = R_1ᵀ w, because
+// the axis of the Cayley rotation R_1 = Cay(h w) R_0 is the same in both. Then, with π = R J W,
+//   w·(π_1 - π_0) = Θ·J (W_1 - W_0) = ΔT   and   v·m (v_1 - v_0) = ΔT:
+// if (f, t) = (m (v_1 - v_0) - impulses, π_1 - π_0 - angular impulses) is tested with virtual motions that the joints allow at
+// the mean of the nodes, the true mean motion among them, the energy balance is the sum of (rate · row) and thus exact.
+//
+// Joints, from the inner slot A to the outer slot B (ρ to the joint point, γ from there, r = ρ + γ):
+//   hinge   w_B = w_A + rate n_m,  rate = s (1 + a|w_A|²)/(1 - a s w_A·n_0),  a = h²/4,  s = (2/h) tan(Δq/2)
+//           v_B = v_A + w_A × ρ_m + w_B × γ_m
+//   slide   w_B = w_A,  v_B = v_A + w_A × r_m + s (n_0 + (h/2) w_A × n_0)
+//   screw   a slide by pitch q, then a hinge
+//   ball    w_B unknown;  weld  w_B = w_A;  free  v_B, w_B unknown
+// Positions at node 1 are built from the coordinates; v and w above are then exactly their difference quotients.
+#include <algorithm>
+#include <cmath>
+
+#include "invar/mech/cayley/tree.hpp"
+#include "invar/mech/kinematics.hpp"
+#include "invar/mech/passive.hpp"
+#include "invar/mech/tendons.hpp"
+
+namespace invar::cayley {
+namespace {
+
+constexpr int kIterations = 14;
+// Newton squares its error: an increment of 1e-8 of the velocities leaves none that rounding would show.
+constexpr double kSmall = 1e-8;
+constexpr double kRounding = 1e-15, kNoise = 1e-10;
+
+template <class G>
+void hinge(Slot<G>& b, const Slot<G>& a, double h) {
+  const double t = 0.5 * h * b.s, g = 1 / (1 + t * t), c = (1 - t * t) * g, s = 2 * t * g;
+  b.c1 = b.c0 * c - b.s0 * s;
+  b.s1 = b.s0 * c + b.c0 * s;
+  const typename G::Rot F = a.R1 * b.Q;
+  b.R1 = G::hinged(F, b.c1, b.s1);
+  b.n1 = G::hinge_axis(b.R1);
+  b.nm = 0.5 * (b.n0 + b.n1);
+  const double quarter = 0.25 * h * h, up = 1 + quarter * a.w.squaredNorm(), down = 1 - quarter * b.s * a.w.dot(b.n0);
+  b.rate = b.s * up / down;
+  b.w = a.w + b.rate * b.nm;
+  if (b.angle) {
+    b.q1 = b.q0 + 2 * std::atan(t);
+    b.work = (std::abs(t) < 1e-4 ? 1 - t * t / 3 : std::atan(t) / t) * down / up;
+  }
+  b.rho1 = a.R1 * b.rho;
+  b.gam1 = b.R1 * b.gam;
+  b.gamm = 0.5 * (b.gam0 + b.gam1);
+  if constexpr (G::A == 3) {
+    if (b.hang == Hang::Screw) {
+      b.rho1 += b.pitch * b.q1 * b.n1;
+      b.am = b.n0 + 0.5 * h * a.w.cross(b.n0);
+    }
+  }
+  b.rhom = 0.5 * (b.rho0 + b.rho1);
+  b.rm = b.rhom + b.gamm;
+  b.v = a.v + G::cross(a.w, b.rhom) + G::cross(b.w, b.gamm);
+  if (b.hang == Hang::Screw) b.v += b.pitch * b.work * b.rate * b.am;
+}
+
+template <class G>
+void slide(Slot<G>& b, const Slot<G>& a, double h) {
+  b.R1 = a.R1 * b.Q;
+  b.a1 = G::slide_axis(b.R1);
+  b.q1 = b.q0 + h * b.s;
+  b.w = a.w;
+  b.am = b.a0 + 0.5 * h * G::cross(a.w, b.a0);
+  b.rho1 = a.R1 * b.rho;
+  b.gam1 = b.R1 * b.gam + b.q1 * b.a1;
+  b.rm = 0.5 * (b.rho0 + b.rho1 + b.gam0 + b.gam1);
+  b.v = a.v + G::cross(a.w, b.rm) + b.s * b.am;
+}
+
+template <class G>
+void weld(Slot<G>& b, const Slot<G>& a) {
+  b.R1 = a.R1 * b.Q;
+  b.w = a.w;
+  b.rho1 = a.R1 * b.rho;
+  b.gam1.setZero();
+  b.rm = 0.5 * (b.rho0 + b.rho1);
+  b.v = a.v + G::cross(a.w, b.rm);
+}
+
+template <class G>
+void ball(Slot<G>& b, const Slot<G>& a, double h) {
+  b.R1 = G::turned(0.5 * h * b.w) * b.R0;
+  b.rho1 = a.R1 * b.rho;
+  b.gam1 = b.R1 * b.gam;
+  b.rhom = 0.5 * (b.rho0 + b.rho1);
+  b.gamm = 0.5 * (b.gam0 + b.gam1);
+  b.rm = b.rhom + b.gamm;
+  b.v = a.v + G::cross(a.w, b.rhom) + G::cross(b.w, b.gamm);
+}
+
+// Where the ends of a tie are: arms and directions in World, and the gap between the two points.
+template <class G>
+struct Ends {
+  using Lin = typename G::Lin;
+  using Rot = typename G::Rot;
+  Lin s[2], u[2], gap;
+
+  Ends() = default;
+  Ends(const Tie<G>& tie, const Rot& Ra, const Rot& Rb, const Lin& phi_a, const Lin& phi_b) {
+    s[0] = Ra * tie.arm[0], s[1] = Rb * tie.arm[1];
+    u[0] = Ra * tie.u[0], u[1] = Rb * tie.u[1];
+    gap = (phi_b - phi_a) + (s[1] - s[0]);
+  }
+  static Ends mean(const Ends& x, const Ends& y) {
+    Ends m;
+    for (int e = 0; e < 2; ++e) m.s[e] = 0.5 * (x.s[e] + y.s[e]), m.u[e] = 0.5 * (x.u[e] + y.u[e]);
+    m.gap = 0.5 * (x.gap + y.gap);
+    return m;
+  }
+  double residual(const Tie<G>& tie, int r) const {
+    switch (tie.sort) {
+      case Tie<G>::Sort::Point: return gap[r];
+      case Tie<G>::Sort::Dot: return u[1].dot(u[0]);
+      default: return u[0].dot(gap);
+    }
+  }
+};
+
+// The rows of a tie on the velocities (v, w) of its two ends: f(row, end, coefficients).
+template <class G, class F>
+void for_rows(const Tie<G>& tie, const Ends<G>& x, F&& f) {
+  using Lin = typename G::Lin;
+  using Ang = typename G::Ang;
+  using Vec = Eigen::Matrix<double, G::N, 1>;
+  const auto stack = [](const Lin& force, const Ang& moment) {
+    Vec c;
+    c << force, moment;
+    return c;
+  };
+  if (tie.sort == Tie<G>::Sort::Point) {
+    for (int r = 0; r < G::L; ++r) {
+      const Lin e = Lin::Unit(r);
+      f(tie.row + r, 1, stack(e, G::moment(x.s[1], e)));
+      f(tie.row + r, 0, stack(-e, -G::moment(x.s[0], e)));
+    }
+  } else if (tie.sort == Tie<G>::Sort::Dot) {
+    const Ang turn = G::moment(x.u[1], x.u[0]);
+    f(tie.row, 1, stack(Lin::Zero(), turn));
+    f(tie.row, 0, stack(Lin::Zero(), -turn));
+  } else {
+    f(tie.row, 1, stack(x.u[0], G::moment(x.s[1], x.u[0])));
+    f(tie.row, 0, stack(-x.u[0], G::moment(x.u[0], x.gap) - G::moment(x.s[0], x.u[0])));
+  }
+}
+
+}  // namespace
+
+template <class G>
+void Tree<G>::kinematics(double h) {
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    Slot<G>& b = slots_[i];
+    const Slot<G>& a = slots_[b.inner];
+    switch (b.hang) {
+      case Hang::Hinge:
+      case Hang::Screw: hinge(b, a, h); break;
+      case Hang::Slide: slide(b, a, h); break;
+      case Hang::Weld: weld(b, a); break;
+      case Hang::Ball: ball(b, a, h); break;
+      case Hang::Free: b.R1 = G::turned(0.5 * h * b.w) * b.R0; break;
+    }
+    if (b.hang == Hang::Free) {
+      b.phi1 = b.phi0 + h * b.v;
+    } else {
+      b.r1 = b.rho1 + b.gam1;
+      b.phi1 = a.phi1 + b.r1;
+    }
+  }
+}
+
+// Own wrench of every slot and its derivative.
+template <class G>
+void Tree<G>::wrenches(double h, const Load* load) {
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    Slot<G>& b = slots_[i];
+    b.K.setZero();
+    if (!b.massive) {
+      b.k.setZero();
+    } else {
+      b.k.template head<G::L>() = b.mass * (2 * (b.v - b.v0) - h * gravity_);
+      b.K.template topLeftCorner<G::L, G::L>().diagonal().setConstant(2 * b.mass);
+      const Ang half = 0.5 * h * b.w;
+      if constexpr (G::A == 3) {
+        const Ang theta = b.R0.transpose() * b.w;
+        b.W1 = 2 * theta - b.W0;
+        const typename G::AA RJ = b.R1 * b.J;
+        b.pi1 = RJ * b.W1;
+        b.K.template bottomRightCorner<3, 3>().noalias() = 2 * (RJ * b.R0.transpose()).eval() * G::differential(half);
+        b.K.template bottomRightCorner<3, 3>() -= h * G::spin(b.pi1);
+      } else {
+        b.W1 = 2 * b.w - b.W0;
+        b.pi1 = b.J * b.W1;
+        b.K(G::N - 1, G::N - 1) = 2 * b.J(0, 0) * G::differential(half)(0, 0);
+      }
+      b.k.template tail<G::A>() = b.pi1 - b.pi0;
+    }
+    b.extra = b.slope = 0;
+    if (b.freedom >= 0 && b.hang != Hang::Ball) efforts(b, h, load);
+  }
+  if (load == nullptr) return;
+  for (std::size_t body = 0; body < load->port.size(); ++body) {
+    Slot<G>& b = slots_[skeleton_.part_of_body[body]];
+    b.k.template head<G::L>() -= h * lin(load->port[body].force);
+    b.k.template tail<G::A>() -= h * ang(load->port[body].moment);
+  }
+}
+
+// What springs, dampers, stops, rotors and motors add to the row of a freedom: their work over the step is (rate · row).
+template <class G>
+void Tree<G>::efforts(Slot<G>& b, double h, const Load* load) {
+  const double ratio = b.hang == Hang::Slide ? 1.0 : b.work;
+  if (b.passive != nullptr) {
+    const PassiveStep p = passive_over_step(*b.passive, b.sign * b.q0, b.sign * b.q1, h);
+    b.extra -= h * ratio * b.sign * p.effort;
+    b.slope -= h * h * ratio * p.slope;
+    b.lost = p.lost;
+  }
+  if (b.armature > 0) {
+    b.extra += ratio * 2 * b.armature * ((b.q1 - b.q0) / h - b.rate0);
+    b.slope += ratio * 2 * b.armature;
+  }
+  if (load != nullptr) b.extra -= h * ratio * b.sign * load->efforts[b.freedom];
+}
+
+// Tendons: discrete gradient of the elastic energy, dampers with the mean rate.
+template <class G>
+void Tree<G>::pull(double h) {
+  for (Line<G>& line : lines_) {
+    auto* points = points_.data() + line.first;
+    line.length1 = 0;
+    for (int k = 0; k < line.count; ++k) {
+      const Slot<G>& b = slots_[points[k].slot];
+      const Lin arm = b.R1 * points[k].arm;
+      points[k].p1 = b.phi1 + arm;
+      points[k].sm = 0.5 * (arm + b.R0 * points[k].arm);
+      if (k > 0) {
+        const double off = points[k].off - points[k - 1].off;
+        line.length1 += std::sqrt((points[k].p1 - points[k - 1].p1).squaredNorm() + off * off);
+      }
+    }
+    const TendonStep t = tendon_over_step(*line.tendon, line.length0, line.length1, h);
+    line.tension = t.tension;
+    line.lost = t.lost;
+    if (t.tension == 0) continue;
+    for (int k = 1; k < line.count; ++k) {
+      const Lin d0 = points[k].p0 - points[k - 1].p0, d1 = points[k].p1 - points[k - 1].p1;
+      const double off = points[k].off - points[k - 1].off;
+      const double both = std::sqrt(d0.squaredNorm() + off * off) + std::sqrt(d1.squaredNorm() + off * off);
+      if (both == 0) continue;
+      const Lin impulse = (h * t.tension / both) * (d0 + d1);
+      const auto push = [&](const typename Line<G>::Point& p, const Lin& f) {
+        Slot<G>& b = slots_[p.slot];
+        b.k.template head<G::L>() -= f;
+        b.k.template tail<G::A>() -= G::moment(p.sm, f);
+      };
+      push(points[k - 1], impulse);
+      push(points[k], -impulse);
+    }
+  }
+}
+
+template <class G>
+Column<G>* Tree<G>::column(int slot, int row) {
+  const Slot<G>& b = slots_[slot];
+  for (int i = b.column; slot > 0 && i < b.column + b.columns; ++i)
+    if (columns_[i].row == row) return &columns_[i];
+  return nullptr;
+}
+
+// Columns as they start at the ends of the ties. `step`: impulses act at the means, rows are measured at node 1; otherwise both
+// at node 1, for velocities.
+template <class G>
+void Tree<G>::start_ties(double h, bool step) {
+  for (Column<G>& c : columns_) {
+    c.P.setZero();
+    c.c.setZero();
+    c.R = c.kappa = 0;
+  }
+  std::fill(D_.begin(), D_.end(), 0.0);
+  for (const Tie<G>& tie : ties_) tie.sort == Tie<G>::Sort::Ratio ? start_ratio(tie, h, step) : start_tie(tie, h, step);
+}
+
+template <class G>
+void Tree<G>::start_tie(const Tie<G>& tie, double h, bool step) {
+  Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
+  const Ends<G> end(tie, a.R1, b.R1, a.phi1, b.phi1);
+  for_rows<G>(tie, end, [&](int row, int side, const Vec& c) {
+    if (Column<G>* col = column(tie.slot[side], row)) col->c += c;
+  });
+  const Ends<G> mean = step ? Ends<G>::mean(Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0), end) : end;
+  for_rows<G>(tie, mean, [&](int row, int side, const Vec& c) {
+    if (Column<G>* col = column(tie.slot[side], row)) {
+      col->P -= c;
+      slots_[tie.slot[side]].k -= lambda_[row] * c;
+    }
+  });
+  for (int r = 0; r < tie.rows; ++r) value_[tie.row + r] = step ? end.residual(tie, r) / h : 0.0;
+  if (!step || tie.sort != Tie<G>::Sort::Point) return;
+  const Lin impulse = Eigen::Map<const Lin>(lambda_.data() + tie.row);
+  b.K.template bottomRightCorner<G::A, G::A>() -= 0.5 * h * G::lever(impulse) * G::arm(end.s[1]);
+  a.K.template bottomRightCorner<G::A, G::A>() += 0.5 * h * G::lever(impulse) * G::arm(end.s[0]);
+}
+
+template <class G>
+void Tree<G>::add_tie_wrenches(int node, const std::vector<double>& multipliers, std::vector<Vec>& out) const {
+  for (const Tie<G>& tie : ties_) {
+    const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
+    if (tie.sort == Tie<G>::Sort::Ratio) continue;
+    const Ends<G> at = node == 0 ? Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0) : Ends<G>(tie, a.R1, b.R1, a.phi1, b.phi1);
+    for_rows<G>(tie, at, [&](int row, int side, const Vec& c) { out[tie.slot[side]] += multipliers[row] * c; });
+  }
+}
+
+// A coupling q_b = f(q_a): its impulse works on both freedoms with the secant of f.
+template <class G>
+void Tree<G>::start_ratio(const Tie<G>& tie, double h, bool step) {
+  const Coupling& coupling = model_.couplings()[tie.coupling];
+  Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
+  const double from = a.sign * a.q0, to = a.sign * a.q1;
+  const Driven at = driven_by(coupling, to);
+  double secant = at.slope;
+  if (step)
+    secant = std::abs(to - from) > 1e-6 ? (at.value - driven_by(coupling, from).value) / (to - from)
+                                        : driven_by(coupling, 0.5 * (from + to)).slope;
+  const auto add = [&](int side, double R, double kappa) {
+    if (Column<G>* col = column(tie.slot[side], tie.row)) col->R += R, col->kappa += kappa;
+    slots_[tie.slot[side]].extra += lambda_[tie.row] * R;
+  };
+  const double work_a = step && a.hang != Hang::Slide ? a.work : 1, work_b = step && b.hang != Hang::Slide ? b.work : 1;
+  add(1, -b.sign * work_b, b.sign);
+  add(0, a.sign * work_a * secant, -a.sign * at.slope);
+  value_[tie.row] = step ? (b.sign * b.q1 - at.value) / h : 0.0;
+}
+
+template <class G>
+void Tree<G>::predict() {
+  // Polynomial extrapolation of the unknowns over equal steps.
+  static constexpr double kWeights[5][4] = {{0, 0, 0, 0}, {1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
+  const double* w = kWeights[known_];
+  const auto guess = [&](const std::array<std::vector<double>, 4>& past, std::size_t i) {
+    return w[0] * past[0][i] + w[1] * past[1][i] + w[2] * past[2][i] + w[3] * past[3][i];
+  };
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    Slot<G>& b = slots_[i];
+    const auto at = [&](int k) { return guess(past_, static_cast<std::size_t>(b.unknown + k)); };
+    switch (b.hang) {
+      case Hang::Weld: break;
+      case Hang::Ball:
+        for (int k = 0; k < G::A; ++k) b.w[k] = at(k);
+        break;
+      case Hang::Free:
+        for (int k = 0; k < G::L; ++k) b.v[k] = at(k);
+        for (int k = 0; k < G::A; ++k) b.w[k] = at(G::L + k);
+        break;
+      default: b.s = at(0);
+    }
+  }
+  for (std::size_t r = 0; r < lambda_.size(); ++r) lambda_[r] = guess(past_lambda_, r);
+}
+
+template <class G>
+void Tree<G>::remember() {
+  std::rotate(past_.begin(), past_.end() - 1, past_.end());
+  std::rotate(past_lambda_.begin(), past_lambda_.end() - 1, past_lambda_.end());
+  std::copy(lambda_.begin(), lambda_.end(), past_lambda_[0].begin());
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    const Slot<G>& b = slots_[i];
+    double* u = past_[0].data() + b.unknown;
+    switch (b.hang) {
+      case Hang::Weld: break;
+      case Hang::Ball: std::copy(b.w.data(), b.w.data() + G::A, u); break;
+      case Hang::Free:
+        std::copy(b.v.data(), b.v.data() + G::L, u);
+        std::copy(b.w.data(), b.w.data() + G::A, u + G::L);
+        break;
+      default: *u = b.s;
+    }
+  }
+  known_ = std::min(known_ + 1, 4);
+}
+
+template <class G>
+double Tree<G>::speed() const {
+  double largest = 0;
+  for (const Slot<G>& b : slots_)
+    if (b.massive) largest = std::max({largest, b.v0.squaredNorm(), b.size * b.size * b.W0.squaredNorm()});
+  return std::sqrt(largest);
+}
+
+template <class G>
+double Tree<G>::extent() const {
+  double largest = 0;
+  for (const Slot<G>& b : slots_) largest = std::max(largest, b.phi0.squaredNorm());
+  return std::sqrt(largest) + model_.length();
+}
+
+template <class G>
+double Tree<G>::increment() const {
+  double largest = 0;
+  for (const Slot<G>& b : slots_)
+    largest =
+        std::max({largest, b.dY.template head<G::L>().squaredNorm(), b.size * b.size * b.dY.template tail<G::A>().squaredNorm()});
+  return std::sqrt(largest);
+}
+
+template <class G>
+Verdict Tree<G>::step(double h, const Load* load) {
+  for (Slot<G>& b : slots_)
+    if (b.massive) {
+      if constexpr (G::A == 3)
+        b.pi0 = b.R0 * (b.J * b.W0);
+      else
+        b.pi0 = b.J * b.W0;
+    }
+  predict();
+  double scale = speed(), before = 0;
+  const double reach = rows_ == 0 ? 0.0 : extent();
+  for (iterations_ = 1; iterations_ <= kIterations; ++iterations_) {
+    kinematics(h);
+    wrenches(h, load);
+    pull(h);
+    start_ties(h, true);
+    if (const Verdict v = eliminate(h); !v.ok()) return v;
+    if (rows_ > 0 && !solve_rows()) return {Status::Singular, -1, ties_.front().joint, 0};
+    substitute(true, h);
+    const double now = increment();
+    if (!std::isfinite(now)) break;
+    if (iterations_ == 1) scale = std::max(scale, now);
+    // The next increment is small of second order, or at least smaller than this one by the ratio of the last two. Rows of ties
+    // are positions over h and carry their rounding.
+    const double rounding = kRounding * (scale + reach / std::abs(h));
+    // Close to singular configurations rounding is larger: increments that are small and no longer shrink are nothing else.
+    const bool last = now <= rounding || (exact_ && now <= kSmall * scale) ||
+                      (iterations_ > 1 && (now * now <= rounding * before || (now > 0.3 * before && now <= kNoise * scale)));
+    if (last) {
+      if (!within_reach(h)) break;
+      kinematics(h);
+      finish(h);
+      return {};
+    }
+    before = now;
+  }
+  return {Status::NotConverged, -1, -1, before};
+}
+
+// The Cayley map turns less than half a turn.
+template <class G>
+bool Tree<G>::within_reach(double h) const {
+  for (const Slot<G>& b : slots_)
+    if (!(std::abs(h) * b.w.norm() < 2) || !(std::abs(h * b.s) < 2 || b.hang == Hang::Slide)) return false;
+  return true;
+}
+
+// Velocities at node 1, and the accounts of the step.
+template <class G>
+void Tree<G>::finish(double h) {
+  dissipated_ = 0;
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    Slot<G>& b = slots_[i];
+    if (b.massive) {
+      if constexpr (G::A == 3)
+        b.W1 = 2 * (b.R0.transpose() * b.w) - b.W0;
+      else
+        b.W1 = 2 * b.w - b.W0;
+      b.v1 = 2 * b.v - b.v0;
+    }
+    if (b.armature > 0) b.rate1 = 2 * (b.q1 - b.q0) / h - b.rate0;
+    if (b.passive != nullptr) dissipated_ += h * b.lost;
+  }
+  for (const Line<G>& line : lines_) dissipated_ += h * line.lost;
+}
+
+template <class G>
+double Tree<G>::work(double h, const Load& load) const {
+  double sum = 0;
+  for (std::size_t body = 0; body < load.port.size(); ++body) {
+    const Slot<G>& b = slots_[skeleton_.part_of_body[body]];
+    sum += h * (lin(load.port[body].force).dot(b.v) + ang(load.port[body].moment).dot(b.w));
+  }
+  for (const Slot<G>& b : slots_)
+    if (b.freedom >= 0 && b.hang != Hang::Ball) sum += b.sign * load.efforts[b.freedom] * (b.q1 - b.q0);
+  return sum;
+}
+
+template <class G>
+void Tree<G>::accept() {
+  remember();
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    Slot<G>& b = slots_[i];
+    if (b.hang == Hang::Ball || b.hang == Hang::Free) G::tidy(b.R1);
+    if (b.hang == Hang::Hinge || b.hang == Hang::Screw) {
+      const double norm = 0.5 * (3 - b.c1 * b.c1 - b.s1 * b.s1);
+      b.c0 = norm * b.c1, b.s0 = norm * b.s1;
+    }
+    b.R0 = b.R1;
+    b.phi0 = b.phi1, b.rho0 = b.rho1, b.gam0 = b.gam1;
+    b.n0 = b.n1, b.a0 = b.a1;
+    b.v0 = b.v1, b.W0 = b.W1, b.rate0 = b.rate1;
+    b.q0 = b.q1;
+  }
+  for (auto& p : points_) p.p0 = p.p1;
+  for (Line<G>& line : lines_) line.length0 = line.length1;
+}
+
+template <class G>
+Verdict Tree<G>::project(std::vector<Vec>& velocities, std::vector<double>& rotors) {
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    Slot<G>& b = slots_[i];
+    b.nm = b.n1, b.gamm = b.gam1, b.rhom = b.rho1, b.rm = b.r1, b.am = b.a1, b.work = 1;
+    if (b.hang == Hang::Screw)
+      if constexpr (G::A == 3) b.am = b.n1;
+    b.K.setZero();
+    b.k.setZero();
+    if (b.massive) {
+      b.K.template topLeftCorner<G::L, G::L>().diagonal().setConstant(b.mass);
+      if constexpr (G::A == 3)
+        b.K.template bottomRightCorner<3, 3>().noalias() = (b.R1 * b.J).eval() * b.R1.transpose();
+      else
+        b.K(G::N - 1, G::N - 1) = b.J(0, 0);
+      b.k.noalias() = -b.K * velocities[i];
+    }
+    b.extra = -b.armature * rotors[i];
+    b.slope = b.armature;
+  }
+  std::swap(lambda_, mu_);
+  std::fill(lambda_.begin(), lambda_.end(), 0.0);
+  start_ties(0, false);
+  Verdict verdict = eliminate(0);
+  if (verdict.ok() && rows_ > 0) {
+    decide_rows();
+    if (!solve_rows()) verdict.status = Status::Singular;
+  }
+  if (verdict.ok()) {
+    substitute(false, 0);
+    for (std::size_t i = 1; i < slots_.size(); ++i) velocities[i] = slots_[i].dY;
+    for (std::size_t i = 1; i < slots_.size(); ++i) rotors[i] = slots_[i].dq;
+    for (std::size_t r = 0; r < lambda_.size(); ++r) lambda_[r] = -dlambda_[r];
+  }
+  std::swap(lambda_, mu_);
+  return verdict;
+}
+
+template <class G>
+void Tree<G>::place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodies) {
+  const Part& part = skeleton_.parts[i];
+  Slot<G>& b = slots_[i];
+  const Slot<G>& a = slots_[b.inner];
+  const Joint* joint = part.joint < 0 ? nullptr : &model_.joints()[part.joint];
+  b.rho0 = a.R0 * b.rho;
+  switch (b.hang) {
+    case Hang::Hinge:
+    case Hang::Screw:
+      b.q0 = b.sign * q[joint->q0 + part.freedom];
+      b.c0 = std::cos(b.q0), b.s0 = std::sin(b.q0);
+      b.R0 = G::hinged(a.R0 * b.Q, b.c0, b.s0);
+      break;
+    case Hang::Slide:
+      b.q0 = b.sign * q[joint->q0 + part.freedom];
+      b.R0 = a.R0 * b.Q;
+      break;
+    case Hang::Weld: b.R0 = a.R0 * b.Q; break;
+    case Hang::Ball:
+      if constexpr (G::A == 3) {
+        const double* c = q.data() + joint->q0;
+        const Mat3 R = Quat(c[0], c[1], c[2], c[3]).toRotationMatrix();
+        b.R0 = a.R0 * b.Q * (part.sign > 0 ? R : Mat3(R.transpose()));
+      }
+      break;
+    case Hang::Free:
+      if constexpr (G::A == 3) b.R0 = bodies[part.body].q_WB.toRotationMatrix();
+      break;
+  }
+  b.n0 = G::hinge_axis(b.R0);
+  b.a0 = G::slide_axis(b.R0);
+  b.gam0 = b.R0 * b.gam;
+  if (b.hang == Hang::Slide) b.gam0 += b.q0 * b.a0;
+  if constexpr (G::A == 3)
+    if (b.hang == Hang::Screw) b.rho0 += b.pitch * b.q0 * b.n0;
+  b.phi0 = b.hang == Hang::Free ? lin(bodies[part.body].p_WC) : Lin(a.phi0 + b.rho0 + b.gam0);
+  b.rate0 = b.armature > 0 ? b.sign * v[b.freedom] : 0.0;
+  if (!b.massive) return;
+  b.v0 = lin(bodies[part.body].v_WC);
+  if constexpr (G::A == 3)
+    b.W0 = b.R0.transpose() * bodies[part.body].w_WB;
+  else
+    b.W0 = ang(bodies[part.body].w_WB);
+}
+
+template <class G>
+void Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
+  forget();
+  std::vector<Vec> velocities(slots_.size(), Vec::Zero());
+  std::vector<double> rotors(slots_.size(), 0.0);
+  for (int i = 1; i < static_cast<int>(slots_.size()); ++i) {
+    place_slot(i, q, v, bodies);
+    // Node 1 starts where node 0 is.
+    Slot<G>& b = slots_[i];
+    b.R1 = b.R0, b.phi1 = b.phi0, b.rho1 = b.rho0, b.gam1 = b.gam0, b.n1 = b.n0, b.a1 = b.a0, b.q1 = b.q0;
+    b.c1 = b.c0, b.s1 = b.s0, b.r1 = b.rho0 + b.gam0;
+  }
+  kept_.clear();
+  project(velocities, rotors);  // decides which closure rows are independent here
+  for (auto& p : points_) p.p0 = slots_[p.slot].phi0 + slots_[p.slot].R0 * p.arm;
+  for (Line<G>& line : lines_) {
+    line.length0 = 0;
+    for (int k = line.first + 1; k < line.first + line.count; ++k)
+      line.length0 += std::hypot((points_[k].p0 - points_[k - 1].p0).norm(), points_[k].off - points_[k - 1].off);
+  }
+}
+
+template <class G>
+void Tree<G>::mean_bodies(Bodies& bodies) const {
+  for (std::size_t body = 0; body < bodies.size(); ++body) {
+    const int i = skeleton_.part_of_body[body];
+    const Slot<G>& b = slots_[i];
+    BodyState& s = bodies[body];
+    if constexpr (G::A == 3) {
+      s.p_WC = 0.5 * (b.phi0 + b.phi1);
+      s.v_WC = b.v;
+      s.w_WB = b.w;
+      const Quat q0(b.R0), q1(b.R1);
+      s.q_WB =
+          normalized(Quat((q0.coeffs() + (q0.dot(q1) < 0 ? -1.0 : 1.0) * q1.coeffs()).eval())) * Quat(skeleton_.parts[i].R_SB);
+    } else {
+      s.p_WC = plane_->lift(0.5 * (b.phi0 + b.phi1)) + offset_[i] * plane_->normal;
+      s.v_WC = plane_->lift(b.v);
+      s.w_WB = b.w[0] * plane_->normal;
+      s.q_WB = attitude(i, b.R0 + b.R1);
+    }
+  }
+}
+
+template <class G>
+Quat Tree<G>::attitude(int i, const Rot& R) const {
+  Mat3 R_WB;
+  if constexpr (G::A == 3) {
+    R_WB = R * skeleton_.parts[i].R_SB;
+  } else {
+    // World directions of the basis of the part, then its axes, then those of the body.
+    const Eigen::Vector2d u = R.col(0).normalized();
+    Mat3 world, part;
+    world << plane_->lift(u), plane_->lift(Eigen::Vector2d(-u.y(), u.x())), plane_->normal;
+    part << basis_[i], normal_[i];
+    R_WB = world * part.transpose() * skeleton_.parts[i].R_SB;
+  }
+  return normalized(Quat(R_WB));
+}
+
+template <class G>
+void Tree<G>::bodies(Bodies& out) const {
+  for (std::size_t body = 0; body < out.size(); ++body) {
+    const int i = skeleton_.part_of_body[body];
+    const Slot<G>& b = slots_[i];
+    if constexpr (G::A == 3)
+      out[body] = {b.phi0, b.v0, b.R0 * b.W0, attitude(i, b.R0)};
+    else
+      out[body] = {plane_->lift(b.phi0) + offset_[i] * plane_->normal, plane_->lift(b.v0), b.W0[0] * plane_->normal,
+                   attitude(i, b.R0)};
+  }
+}
+
+#define INVAR_MEMBERS(G)                                                                             \
+  template void Tree<G>::place(const VecX&, const VecX&, const Bodies&);                             \
+  template Verdict Tree<G>::step(double, const Load*);                                               \
+  template void Tree<G>::accept();                                                                   \
+  template Verdict Tree<G>::project(std::vector<Vec>&, std::vector<double>&);                        \
+  template void Tree<G>::add_tie_wrenches(int, const std::vector<double>&, std::vector<Vec>&) const; \
+  template double Tree<G>::work(double, const Load&) const;                                          \
+  template void Tree<G>::mean_bodies(Bodies&) const;                                                 \
+  template void Tree<G>::bodies(Bodies&) const;
+INVAR_MEMBERS(InSpace)
+INVAR_MEMBERS(InPlane)
+#undef INVAR_MEMBERS
+
+}  // namespace invar::cayley
