@@ -56,7 +56,11 @@ Tension tension_at(const Tendon& tendon, std::span<const Vec3> p) {
 }
 
 Tension tension_over(const Tendon& tendon, std::span<const Vec3> p0, std::span<const Vec3> p1, double h) {
-  const double from = length_of(p0) - tendon.rest, to = length_of(p1) - tendon.rest;
+  return tension_over(tendon, length_of(p0), length_of(p1), h);
+}
+
+Tension tension_over(const Tendon& tendon, double s0, double s1, double h) {
+  const double from = s0 - tendon.rest, to = s1 - tendon.rest;
   const Share share = taut_share(tendon, from, to);
   const double sum = taut_part(tendon, from) + taut_part(tendon, to), change = to - from, per_rate = tendon.damping / h;
   const double moves = !tendon.tension_only || to > 0 ? 1.0 : 0.0;

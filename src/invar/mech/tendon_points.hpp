@@ -30,6 +30,8 @@ Tension tension_at(const Tendon& tendon, std::span<const Vec3> p);
 /// Over a step of h (any sign, not zero) from p0 to p1. The damper sees the mean rate (s_1 - s_0)/h; while a tendon that can only
 /// pull goes slack or taut it acts for the taut share of the way, so that `value` is continuous. h = infinity: no damper.
 Tension tension_over(const Tendon& tendon, std::span<const Vec3> p0, std::span<const Vec3> p1, double h);
+/// The same from lengths s0 and s1.
+Tension tension_over(const Tendon& tendon, double s0, double s1, double h);
 
 /// Adds the forces of a tendon at an instant: minus the gradient of its energy where tension = tension_at.
 void add_forces(double tension, std::span<const Vec3> p, std::span<Vec3> forces);

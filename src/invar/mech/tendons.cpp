@@ -81,19 +81,4 @@ double tendon_energy(const Model& model, const Bodies& bodies) {
   return sum;
 }
 
-// The secant of the energy: the mean of both tensions where the tendon is taut at both ends. Where it is slack at one of them,
-// the change of length is at least the stretch of the other.
-TendonStep tendon_over_step(const Tendon& tendon, double from, double to, double h) {
-  double e0 = from - tendon.rest, e1 = to - tendon.rest;
-  if (slack(tendon, e0) && slack(tendon, e1)) return {};
-  if (slack(tendon, e0)) e0 = 0;
-  if (slack(tendon, e1)) e1 = 0;
-  const bool taut = e0 == from - tendon.rest && e1 == to - tendon.rest;
-  const double elastic_tension = 0.5 * tendon.stiffness * (taut ? e0 + e1 : (e1 - e0) * (e1 + e0) / (to - from));
-  TendonStep out{elastic_tension + tendon.damping * (to - from) / h, 0};
-  if (tendon.tension_only) out.tension = std::max(0.0, out.tension);
-  out.lost = (out.tension - elastic_tension) * (to - from) / h;
-  return out;
-}
-
 }  // namespace invar

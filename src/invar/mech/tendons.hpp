@@ -23,12 +23,4 @@ void add_tendons(const Model& model, const Bodies& bodies, Port& port, double& d
 /// Energy stored in all tendons, J.
 double tendon_energy(const Model& model, const Bodies& bodies);
 
-/// A tendon over a step h during which its length went from `from` to `to`:
-///   tension (to - from) = change of elastic energy + h lost,   lost >= 0.
-struct TendonStep {
-  double tension = 0;  ///< mean over the step, N
-  double lost = 0;     ///< W, by its damper
-};
-TendonStep tendon_over_step(const Tendon& tendon, double from, double to, double h);
-
 }  // namespace invar

@@ -47,8 +47,7 @@ struct Line {
   const Tendon* tendon;
   int first, count;  // points
   double length0, length1;
-  double tension;  // mean over the step, N
-  double lost;     // W, by its damper
+  double lost;  // J, by its damper in the step
 };
 
 /// One step of the energy-exact scheme over the spanning tree, O(N). Unknown are the mean joint rates and the impulses of ties;

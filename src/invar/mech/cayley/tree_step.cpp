@@ -19,7 +19,7 @@
 #include "invar/mech/cayley/tree.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
-#include "invar/mech/tendons.hpp"
+#include "invar/mech/tendon_points.hpp"
 
 namespace invar::cayley {
 namespace {
@@ -243,16 +243,15 @@ void Tree<G>::pull(double h) {
         line.length1 += std::sqrt((points[k].p1 - points[k - 1].p1).squaredNorm() + off * off);
       }
     }
-    const TendonStep t = tendon_over_step(*line.tendon, line.length0, line.length1, h);
-    line.tension = t.tension;
+    const Tension t = tension_over(*line.tendon, line.length0, line.length1, h);
     line.lost = t.lost;
-    if (t.tension == 0) continue;
+    if (t.value == 0) continue;
     for (int k = 1; k < line.count; ++k) {
       const Lin d0 = points[k].p0 - points[k - 1].p0, d1 = points[k].p1 - points[k - 1].p1;
       const double off = points[k].off - points[k - 1].off;
       const double both = std::sqrt(d0.squaredNorm() + off * off) + std::sqrt(d1.squaredNorm() + off * off);
       if (both == 0) continue;
-      const Lin impulse = (h * t.tension / both) * (d0 + d1);
+      const Lin impulse = (h * t.value / both) * (d0 + d1);
       const auto push = [&](const typename Line<G>::Point& p, const Lin& f) {
         Slot<G>& b = slots_[p.slot];
         b.k.template head<G::L>() -= f;
@@ -472,7 +471,7 @@ void Tree<G>::finish(double h) {
     if (b.armature > 0) b.rate1 = 2 * (b.q1 - b.q0) / h - b.rate0;
     if (b.passive != nullptr) dissipated_ += h * b.lost;
   }
-  for (const Line<G>& line : lines_) dissipated_ += h * line.lost;
+  for (const Line<G>& line : lines_) dissipated_ += line.lost;
 }
 
 template <class G>
