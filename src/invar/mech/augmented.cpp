@@ -6,15 +6,13 @@
 
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendons.hpp"
+#include "invar/mech/turns.hpp"
 #include "invar/mech/verdicts.hpp"
 
 namespace invar {
 namespace {
 
 constexpr int kQ = 7, kV = 6;  // numbers per body in State::q and State::v
-// An angle this far (rad) from where its rate led may as well lie on another turn: half a turn, less a margin for what the
-// stages of the step saw.
-constexpr double kLost = 2.4;
 
 // One body into the state.
 void store(const BodyState& s, int b, State& x) {
@@ -65,12 +63,7 @@ void Augmented::set(const Bodies& bodies, State& x, const VecX& turns) {
   for (int b = 0; b < n; ++b) store(bodies[b], b, x);
   solver_.solve(bodies, KktInput{.dynamics = false, .settled = true}, accelerations_,
                 reactions_);  // a failure shows again in the first step
-  x.wound = wound_at(model(), bodies, turns);
-  joint_coordinates(model(), bodies, q_, v_);
-  x.wound_rate = VecX::Zero(model().nv());
-  for (const Joint& joint : model().joints())
-    for (int k = 0; k < joint.nv; ++k)
-      if (winds(joint.kind, k)) x.wound_rate[joint.v0 + k] = v_[joint.v0 + k];
+  begin_turns(model(), bodies, turns, x);
 }
 
 void Augmented::bodies(const State& x, Bodies& out) const {
@@ -139,7 +132,11 @@ Verdict Augmented::evaluate(const State& x, const Load& load, Evaluation& out) {
   bodies(x, out.bodies);
   if (const Verdict finite = every_number(x.q, kQ); !finite.ok()) return finite;
   if (const Verdict finite = every_number(x.v, kV); !finite.ok()) return finite;
-  const Verdict verdict = accelerate(out.bodies, load, &x.wound);
+  return evaluate_bodies(x.wound, load, out);
+}
+
+Verdict Augmented::evaluate_bodies(const VecX& wound, const Load& load, Evaluation& out) {
+  const Verdict verdict = accelerate(out.bodies, load, &wound);
   out.accelerations = accelerations_;
   out.reactions = reactions_;
   out.couplings.resize(coupling_q_.size());
@@ -151,7 +148,7 @@ Verdict Augmented::evaluate(const State& x, const Load& load, Evaluation& out) {
     out.verdicts = joint_verdicts(model(), out.bodies, solver_.graph().assembly(), redundancy);
   }
   joint_coordinates(model(), out.bodies, out.q, out.v);
-  unwind(model(), x.wound, out.q);
+  unwind(model(), wound, out.q);
   joint_accelerations(model(), out.bodies, out.accelerations, out.vdot);
   out.efforts = efforts_;
   out.tendons.clear();
@@ -181,29 +178,21 @@ void Augmented::pull(const VecX& u, const VecX& v, VecX& u_dot) const {
   }
 }
 
+Verdict Augmented::project(Bodies& bodies, const VecX& wound) {
+  // The drift of one step is tiny: two corrections reach round-off; 1e-6 is far above it and far below a wrong assembly.
+  const Verdict verdict = projection_.positions(bodies, wound, 1e-6 * (1 + model().length()), 8);
+  return verdict.ok() ? projection_.velocities(bodies, wound) : verdict;
+}
+
 Verdict Augmented::settle(State& x) {
   bodies(x, bodies_);
   Verdict verdict;
   if (options_.project) {
-    // The drift of one step is tiny: two corrections reach round-off; 1e-6 is far above it and far below a wrong assembly.
-    verdict = projection_.positions(bodies_, x.wound, 1e-6 * (1 + model().length()), 8);
-    if (verdict.ok()) verdict = projection_.velocities(bodies_, x.wound);
+    verdict = project(bodies_, x.wound);
     for (int b = 0; b < static_cast<int>(bodies_.size()); ++b) store(bodies_[b], b, x);
   }
-  // Count turns. The nearest one to where the rates led is right unless the rates changed beyond recognition within the step.
-  joint_coordinates(model(), bodies_, q_, v_);
-  unwind(model(), x.wound, q_);
-  for (int j = 0; j < static_cast<int>(model().joints().size()); ++j) {
-    const Joint& joint = model().joints()[j];
-    for (int k = 0; k < joint.nv; ++k) {
-      if (!winds(joint.kind, k)) continue;
-      const double surprise = std::abs(q_[joint.q0 + k] - x.wound[joint.v0 + k]);
-      if (verdict.ok() && !(surprise < kLost)) verdict = {Status::StepTooLarge, joint.child, j, surprise};
-      x.wound[joint.v0 + k] = q_[joint.q0 + k];
-      x.wound_rate[joint.v0 + k] = v_[joint.v0 + k];
-    }
-  }
-  return verdict;
+  const Verdict counted = count_turns(model(), bodies_, q_, v_, x);
+  return verdict.ok() ? counted : verdict;
 }
 
 }  // namespace invar

@@ -34,6 +34,11 @@ class Augmented final : public Formulation {
   /// a turn). The outputs must have one entry per body and per joint. No heap.
   Verdict solve(const Bodies& bodies, const Load& load, Accelerations& accelerations, std::vector<Wrench>& reactions);
 
+  /// The parts of evaluate and settle that know no coordinates, for formulations that have others: everything at out.bodies, and
+  /// Bodies moved onto position and velocity constraints from nearby.
+  Verdict evaluate_bodies(const VecX& wound, const Load& load, Evaluation& out);
+  Verdict project(Bodies& bodies, const VecX& wound);
+
   /// Rank, freedoms and how often they changed.
   const Mobility& mobility() const override { return solver_.mobility(); }
   Unreduced& solver() { return solver_; }

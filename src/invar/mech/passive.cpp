@@ -17,19 +17,20 @@
 
 namespace invar {
 
-namespace {
-
-/// Which freedoms of a kind are rotations of a ball joint: they start here and are the last ones.
 int ball_start(const Joint& joint) {
   if (joint.kind == JointKind::Spherical) return 0;
   if (joint.kind == JointKind::Free) return 3;
   return joint.nv;
 }
 
+namespace {
+
 /// Force that pushes back (>= 0) at depth d with rate d'.
 double stop_force(const Passive& p, double depth, double rate) {
   return depth <= 0 ? 0.0 : std::max(0.0, p.stop_stiffness * depth * (1 + p.stop_damping * rate));
 }
+
+}  // namespace
 
 double spring_and_stop_energy(const Passive& p, double q) {
   const double stretch = q - p.rest;
@@ -42,7 +43,6 @@ double damping_and_friction(const Passive& p, double v) {
   return -p.damping * v - friction;
 }
 
-/// Effort of spring and stops; adds what the stops lose.
 double spring_and_stop(const Passive& p, double q, double v, double& dissipation) {
   double effort = -p.stiffness * (q - p.rest);
   const double above = q - p.upper, below = p.lower - q;
@@ -58,6 +58,8 @@ double spring_and_stop(const Passive& p, double q, double v, double& dissipation
   }
   return effort;
 }
+
+namespace {
 
 struct Ball {
   Vec3 stiffness, rest;

@@ -13,6 +13,15 @@ void add_passive_efforts(const Model& model, const VecX& q, const VecX& v, VecX&
 /// Energy of springs and stops of all joints, J.
 double elastic_energy(const Model& model, const VecX& q);
 
+/// One scalar freedom at q with rate v: effort of spring and stops (with v = 0 the part that has an energy), which adds what
+/// the stops lose to `dissipation`; its energy; effort of damper and friction.
+double spring_and_stop(const Passive& p, double q, double v, double& dissipation);
+double spring_and_stop_energy(const Passive& p, double q);
+double damping_and_friction(const Passive& p, double v);
+
+/// Which freedoms of a joint are the rotations of a ball: they start here and are the last ones (nv where there are none).
+int ball_start(const Joint& joint);
+
 /// The moment of a spherical joint's spring on the child, components of F, for q_FM; and its energy.
 Vec3 spherical_spring_moment(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q_FM);
 double spherical_spring_energy(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q_FM);

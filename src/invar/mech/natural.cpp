@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows are g_r = u·w - c with u, w linear in x, so that d²g_r/dt² = G_r a + 2 u'·w', and the right side of the rows is -2 u'·w'.
+// Accelerations of directors are α × d + w × (w × d): the angular acceleration is read like an angular velocity.
+#include "invar/mech/natural.hpp"
+
+#include <cmath>
+
+#include "invar/base/check.hpp"
+#include "invar/mech/turns.hpp"
+
+namespace invar {
+
+Natural::Natural(const Model& model, const NaturalOptions& options)
+    : Formulation(model),
+      options_(options),
+      coordinates_(model, options.flat),
+      forces_(coordinates_),
+      elimination_(coordinates_, 1, 1),
+      unreduced_(model),
+      bodies_(model.bodies().size()),
+      q_(VecX::Zero(model.nq())),
+      v_(VecX::Zero(model.nv())),
+      a_(VecX::Zero(coordinates_.size())),
+      lambda_(VecX::Zero(coordinates_.rows())) {
+  INVAR_CHECK(natural_objection(model).empty(), "natural coordinates take models without objection");
+  for (int b = 0; b < static_cast<int>(model.bodies().size()); ++b) {
+    mass_.push_back(MatX::Zero(coordinates_.per_body(), coordinates_.per_body()));
+    coordinates_.mass_block(b, mass_.back());
+  }
+}
+
+void Natural::set(const Bodies& bodies, State& x, const VecX& turns) {
+  coordinates_.set_offsets(bodies);
+  forces_.refresh();
+  coordinates_.store(bodies, x.q, x.v);
+  State unreduced;
+  unreduced_.set(bodies, unreduced, turns);  // prepares its solver there
+  x.wound = unreduced.wound;
+  x.wound_rate = unreduced.wound_rate;
+  x.aux = VecX::Zero(kAuxiliaries);
+  elimination_.choose(x.q);
+}
+
+void assemble_natural(const Natural& natural, const VecX& x, NaturalElimination& to) {
+  const NaturalCoordinates& c = natural.coordinates();
+  to.clear();
+  for (int b = 0; b < static_cast<int>(c.model().bodies().size()); ++b) to.add(0, b, 0, b, 1, natural.mass(b));
+  for (int r = 0; r < c.rows(); ++r) {
+    to.add_row(0, r, 0, 1, x);
+    to.add_force(0, r, 0, -1, x);
+  }
+}
+
+Verdict Natural::accelerate(const State& x, const Load& load) {
+  assemble_natural(*this, x.q, elimination_);
+  if (const Verdict verdict = elimination_.factor(); !verdict.ok()) return verdict;
+  a_.setZero();
+  forces_.add_gravity(1, a_);
+  forces_.add_elastic(x.q, x.wound, 1, a_);
+  dissipation_ = forces_.add_dissipation(x.q, x.v, x.wound, 1, a_);
+  power_ = forces_.add_load(load, x.q, x.v, 1, a_);
+  for (int r = 0; r < coordinates_.rows(); ++r) lambda_[r] = -coordinates_.curvature(coordinates_.row(r), x.v);
+  elimination_.solve(a_, lambda_);
+  return {};
+}
+
+Verdict Natural::rate(const State& x, const Load& load, Rate& rate) {
+  const Verdict verdict = accelerate(x, load);
+  rate.v = x.v;
+  rate.a = a_;
+  rate.aux.setZero(kAuxiliaries);
+  rate.aux[kWork] = power_.efforts;
+  rate.aux[kDissipated] = dissipation_;
+  return verdict;
+}
+
+BodyAcceleration Natural::acceleration(int b, const VecX& x, const BodyState& s) const {
+  if (coordinates_.plane()) {
+    const Plane& plane = *coordinates_.plane();
+    return {plane.lift(a_.segment<2>(4 * b)), angular_rate(coordinates_, b, x, a_)};
+  }
+  const Mat3 D = coordinates_.directors(b, x);
+  Vec3 sum = Vec3::Zero();
+  for (int i = 0; i < 3; ++i) {
+    const Vec3 d = D.col(i), centripetal_part = s.w_WB.cross(s.w_WB.cross(d));
+    sum += 0.5 * d.cross(Vec3(a_.segment<3>(12 * b + 3 + 3 * i)) - centripetal_part);
+  }
+  return {a_.segment<3>(12 * b), sum};
+}
+
+Verdict Natural::evaluate(const State& x, const Load& load, Evaluation& out) {
+  for (const VecX* numbers : {&x.q, &x.v})
+    for (int i = 0; i < numbers->size(); ++i)
+      if (!std::isfinite((*numbers)[i])) {
+        bodies(x, out.bodies);
+        return {Status::NotFinite, i / coordinates_.per_body(), -1, (*numbers)[i]};
+      }
+  bodies(x, out.bodies);
+  if (const Verdict verdict = unreduced_.evaluate_bodies(x.wound, load, out); !verdict.ok()) return verdict;
+  if (const Verdict verdict = accelerate(x, load); !verdict.ok()) return verdict;
+  for (int b = 0; b < static_cast<int>(out.bodies.size()); ++b) {
+    const auto i = static_cast<std::size_t>(b);
+    out.accelerations[i] = acceleration(b, x.q, out.bodies[i]);
+    if (!out.accelerations[i].a_WC.allFinite() || !out.accelerations[i].alpha_WB.allFinite()) return {Status::NotFinite, b};
+  }
+  joint_accelerations(model(), out.bodies, out.accelerations, out.vdot);
+  return {};
+}
+
+Verdict Natural::settle(State& x) {
+  bodies(x, bodies_);
+  Verdict verdict;
+  if (options_.project) {
+    verdict = unreduced_.project(bodies_, x.wound);
+    coordinates_.store(bodies_, x.q, x.v);
+  }
+  const Verdict counted = count_turns(model(), bodies_, q_, v_, x);
+  if (verdict.ok()) verdict = counted;
+  if (verdict.ok()) elimination_.choose(x.q);
+  return verdict;
+}
+
+double Natural::hamiltonian(const State& x) const {
+  return 0.5 * coordinates_.twice_kinetic(x.v) + forces_.gravity_energy(x.q) + forces_.elastic_energy(x.q, x.wound);
+}
+
+}  // namespace invar

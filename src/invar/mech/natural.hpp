@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/mech/augmented.hpp"
+#include "invar/mech/natural_forces.hpp"
+
+namespace invar {
+
+struct NaturalOptions {
+  bool project =
+      true;          ///< settle() moves every step's end back onto position and velocity constraints (flows; steppers need not)
+  bool flat = true;  ///< a mechanism that cannot leave a plane takes the planar form
+};
+
+/// Paper C and its extension to space: redundant coordinates with constant mass and constraints of degree two,
+///   M a - Gᵀ λ = f,   G a = -G' v,    x per body (p_WC, d1, d2, d3), or (p_WC, d) in the plane: see NaturalCoordinates.
+/// State: q = x and v = x', SI units. Accelerations come from these equations; reactions and verdicts are those of the unreduced
+/// equations at the same Bodies, of least norm where rows depend on each other. Takes models without natural_objection.
+/// Law: the accelerations are those of Augmented.
+class Natural final : public Formulation {
+ public:
+  explicit Natural(const Model& model, const NaturalOptions& options = {});
+
+  using Formulation::set;
+  void set(const Bodies& bodies, State& x, const VecX& turns) override;
+  void bodies(const State& x, Bodies& out) const override { coordinates_.load(x.q, x.v, out); }
+  Verdict rate(const State& x, const Load& load, Rate& rate) override;
+  Verdict evaluate(const State& x, const Load& load, Evaluation& out) override;
+  void retract(const State& from, const VecX& u, State& to) const override { to.q = from.q + u; }
+  void pull(const VecX&, const VecX& v, VecX& u_dot) const override { u_dot = v; }
+  Verdict settle(State& x) override;
+  const Mobility& mobility() const override { return unreduced_.mobility(); }
+
+  /// For steppers: coordinates, forces, and blocks of the mass.
+  const NaturalCoordinates& coordinates() const { return coordinates_; }
+  const NaturalForces& forces() const { return forces_; }
+  const MatX& mass(int body) const { return mass_[static_cast<std::size_t>(body)]; }
+
+  /// ½ vᵀMv + V(x): the energy that the methods of paper C keep, whether or not v is a velocity that the joints allow.
+  double hamiltonian(const State& x) const;
+
+ private:
+  Verdict accelerate(const State& x, const Load& load);
+  BodyAcceleration acceleration(int body, const VecX& x, const BodyState& s) const;
+
+  NaturalOptions options_;
+  NaturalCoordinates coordinates_;
+  NaturalForces forces_;
+  NaturalElimination elimination_;
+  Augmented unreduced_;         // reactions, verdicts, projection
+  std::vector<MatX> mass_;      // per body: its block
+  Bodies bodies_;               // per body
+  VecX q_, v_;                  // joint coordinates and rates
+  VecX a_;                      // like x: forces, then accelerations
+  VecX lambda_;                 // per row: right side, then multipliers
+  NaturalForces::Power power_;  // of the load
+  double dissipation_ = 0;      // W
+};
+
+/// [M -Gᵀ; G 0] at x: the matrix of accelerations and of projections.
+void assemble_natural(const Natural& natural, const VecX& x, NaturalElimination& to);
+
+}  // namespace invar

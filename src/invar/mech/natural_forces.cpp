@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Joint coordinates q(x) with gradient N: effort e gives the force e Nᵀ with power e q'. Tendons: s = Σ |d_k|, tension T, force
+// -T ∇s.
+//
+// Discrete gradients. One coordinate: the secant (V(q1) - V(q0))/(q1 - q0) along a gradient N̄ with N̄·Δx = Δq (natural_freedoms).
+// A length: |d1| - |d0| = (d1 - d0)·2 d̄/(|d0| + |d1|), so a tendon pulls with its mean tension along 2 d̄/(|d0| + |d1|). Neither
+// divides by a change. A ball's spring has three coordinates: the moment at the middle, corrected along the relative rotation of
+// the step by what its work lacks.
+#include "invar/mech/natural_forces.hpp"
+
+#include <Eigen/LU>
+#include <cmath>
+
+#include "invar/mech/passive.hpp"
+#include "invar/model/joint/kinds.hpp"
+
+namespace invar {
+namespace {
+
+// Relative rotations (rad) below this change the energy of a ball's spring like its moment at the middle, to round-off.
+constexpr double kSmallTurn = 3e-5;
+
+bool slack(const Tendon& t, double stretch) { return t.tension_only && !(stretch > 0); }
+double elastic_tension(const Tendon& t, double s) { return slack(t, s - t.rest) ? 0.0 : t.stiffness * (s - t.rest); }
+
+// (max(0, b)² - max(0, a)²) / (2 (b - a)): the secant of a one-sided spring, 0/0 taken care of.
+double one_sided(double a, double b) {
+  if (a >= 0 && b >= 0) return 0.5 * (a + b);
+  if (a <= 0 && b <= 0) return 0;
+  const double pa = std::max(0.0, a), pb = std::max(0.0, b);
+  return 0.5 * (pa + pb) * ((pb - pa) / (b - a));
+}
+
+// (V(q1) - V(q0)) / (q1 - q0) of spring and stops.
+double secant(const Passive& p, double q0, double q1) {
+  double sum = p.stiffness * (0.5 * (q0 + q1) - p.rest);
+  if (p.stop_stiffness > 0) {
+    sum += p.stop_stiffness * one_sided(q0 - p.upper, q1 - p.upper);
+    sum -= p.stop_stiffness * one_sided(p.lower - q0, p.lower - q1);
+  }
+  return sum;
+}
+
+double elastic_effort(const Passive& p, double q) {
+  double unused = 0;
+  return spring_and_stop(p, q, 0, unused);
+}
+
+double mean_tension(const Tendon& t, double s0, double s1) {
+  return t.stiffness * (t.tension_only ? one_sided(s0 - t.rest, s1 - t.rest) : 0.5 * (s0 + s1) - t.rest);
+}
+
+// What of the tension loses energy: a damper, as far as the tendon can pull.
+double lossy_tension(const Tendon& t, double s, double rate) {
+  if (slack(t, s - t.rest)) return 0;
+  const double elastic = t.stiffness * (s - t.rest), total = elastic + t.damping * rate;
+  return (t.tension_only ? std::max(0.0, total) : total) - elastic;
+}
+
+bool loses(const Passive& p) { return p.damping > 0 || p.friction > 0 || p.stop_damping > 0; }
+
+}  // namespace
+
+NaturalForces::NaturalForces(const NaturalCoordinates& coordinates)
+    : c_(coordinates),
+      block_(MatX::Zero(coordinates.per_body(), coordinates.per_body())),
+      change_(VecX::Zero(coordinates.size())) {
+  const Model& model = c_.model();
+  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
+    const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
+    const int ball = ball_start(joint);
+    for (int k = 0; k < joint.nv; ++k) {
+      freedoms_.push_back(natural_freedom(c_, j, k));
+      const Passive& p = joint.passive[static_cast<std::size_t>(k)];
+      dissipative_ = dissipative_ || loses(p);
+      if (joint.has_passive && (k < ball || loses(p))) springs_.push_back({freedoms_.back(), p, joint.v0 + k});
+    }
+    if (!joint.has_spring || ball == joint.nv) continue;
+    Ball b{j, joint.parent, joint.child, Vec3::Zero(), Vec3::Zero()};
+    for (int k = 0; k < 3; ++k) {
+      b.stiffness[k] = joint.passive[static_cast<std::size_t>(ball + k)].stiffness;
+      b.rest[k] = joint.passive[static_cast<std::size_t>(ball + k)].rest;
+    }
+    balls_.push_back(b);
+  }
+  for (const Tendon& tendon : model.tendons()) {
+    Line line{{}, std::vector<double>(tendon.points.size(), 0.0), &tendon};
+    for (const Tendon::Point& p : tendon.points) line.points.push_back(c_.point(p.body, p.p_BP));
+    tendons_.push_back(std::move(line));
+    dissipative_ = dissipative_ || tendon.damping > 0;
+  }
+  refresh();
+}
+
+void NaturalForces::refresh() {
+  for (Line& line : tendons_)
+    for (std::size_t k = 0; k < line.points.size(); ++k)
+      line.heights[k] = c_.height(line.tendon->points[k].body, line.tendon->points[k].p_BP);
+}
+
+double NaturalForces::gravity_energy(const VecX& x) const {
+  double sum = 0;
+  for (int b = 0; b < static_cast<int>(c_.model().bodies().size()); ++b) {
+    const NaturalVector centre{b, 1, Vec3::Zero()};
+    sum -= c_.model().bodies()[static_cast<std::size_t>(b)].inertia.mass *
+           c_.value(centre, x).dot(c_.direction(kWorld, c_.model().gravity()).axes);
+  }
+  return sum;
+}
+
+double NaturalForces::elastic_energy(const VecX& x, const VecX& wound) const {
+  double sum = 0;
+  for (const Spring& s : springs_)
+    if (s.freedom.kind != NaturalFreedom::Kind::Ball)
+      sum += spring_and_stop_energy(s.passive, coordinate(c_, s.freedom, x, wound[s.v]));
+  for (const Ball& ball : balls_) sum += ball_energy(ball, x);
+  for (const Line& line : tendons_) {
+    const double s = length(line, x, nullptr).length;
+    sum += 0.5 * elastic_tension(*line.tendon, s) * (s - line.tendon->rest);
+  }
+  return sum;
+}
+
+void NaturalForces::add_gravity(double factor, VecX& f) const {
+  const Vec3 g = c_.direction(kWorld, c_.model().gravity()).axes;
+  for (int b = 0; b < static_cast<int>(c_.model().bodies().size()); ++b) {
+    const double m = factor * c_.model().bodies()[static_cast<std::size_t>(b)].inertia.mass;
+    for (int k = 0; k < c_.dimension(); ++k) f[c_.per_body() * b + k] += m * g[k];
+  }
+}
+
+void NaturalForces::add_elastic(const VecX& x, const VecX& wound, double factor, VecX& f) const {
+  for (const Spring& s : springs_) {
+    if (s.freedom.kind == NaturalFreedom::Kind::Ball) continue;
+    const double effort = elastic_effort(s.passive, coordinate(c_, s.freedom, x, wound[s.v]));
+    if (effort != 0) gradient(c_, s.freedom, x).add_to(f, factor * effort, c_.per_body());
+  }
+  for (const Ball& ball : balls_) add_ball(ball, x, factor, f);
+  for (const Line& line : tendons_) add_line(line, x, elastic_tension(*line.tendon, length(line, x, nullptr).length), factor, f);
+}
+
+void NaturalForces::add_discrete(const VecX& x0, const VecX& x1, const VecX& mid, const VecX& wound, double factor,
+                                 VecX& f) const {
+  for (const Spring& s : springs_) {
+    if (s.freedom.kind == NaturalFreedom::Kind::Ball) continue;
+    const NaturalChange step = change(c_, s.freedom, x0, x1, mid);
+    const double q0 = coordinate(c_, s.freedom, x0, wound[s.v]);
+    step.gradient.add_to(f, -factor * secant(s.passive, q0, q0 + step.change), c_.per_body());
+  }
+  for (const Ball& ball : balls_) add_ball_discrete(ball, x0, x1, mid, factor, f);
+  for (const Line& line : tendons_) add_line_discrete(line, x0, x1, mid, factor, f);
+}
+
+double NaturalForces::add_dissipation(const VecX& x, const VecX& v, const VecX& wound, double factor, VecX& f) const {
+  double lost = 0;
+  if (!dissipative_) return lost;
+  for (const Spring& s : springs_) {
+    if (!loses(s.passive)) continue;
+    const NaturalGradient g = gradient(c_, s.freedom, x);
+    const double rate = g.rate(v, c_.per_body());
+    double effort = damping_and_friction(s.passive, rate), unused = 0;
+    if (s.freedom.kind != NaturalFreedom::Kind::Ball) {
+      const double q = coordinate(c_, s.freedom, x, wound[s.v]);
+      effort += spring_and_stop(s.passive, q, rate, unused) - elastic_effort(s.passive, q);
+    }
+    g.add_to(f, factor * effort, c_.per_body());
+    lost -= effort * rate;
+  }
+  for (const Line& line : tendons_) {
+    if (!(line.tendon->damping > 0)) continue;
+    const Length at = length(line, x, &v);
+    const double tension = lossy_tension(*line.tendon, at.length, at.rate);
+    add_line(line, x, tension, factor, f);
+    lost += tension * at.rate;
+  }
+  return lost;
+}
+
+NaturalForces::Power NaturalForces::add_load(const Load& load, const VecX& x, const VecX& v, double factor, VecX& f) const {
+  Power given;
+  for (int b = 0; b < static_cast<int>(load.port.size()); ++b) {
+    const Wrench& F = load.port[static_cast<std::size_t>(b)];
+    if (F.force.isZero(0) && F.moment.isZero(0)) continue;
+    const Vec3 force = c_.direction(kWorld, F.force).axes;
+    for (int k = 0; k < c_.dimension(); ++k) {
+      f[c_.per_body() * b + k] += factor * force[k];
+      given.port += force[k] * v[c_.per_body() * b + k];
+    }
+    add_moment(c_, b, x, F.moment, factor, f);
+    given.port += F.moment.dot(angular_rate(c_, b, x, v));
+  }
+  for (std::size_t k = 0; k < freedoms_.size(); ++k) {
+    const double effort = load.efforts[static_cast<Eigen::Index>(k)];
+    if (effort == 0) continue;
+    const NaturalGradient g = gradient(c_, freedoms_[k], x);
+    g.add_to(f, factor * effort, c_.per_body());
+    given.efforts += effort * g.rate(v, c_.per_body());
+  }
+  return given;
+}
+
+Vec3 NaturalForces::segment(const Line& line, std::size_t k, const VecX& x) const {
+  Vec3 d = c_.value(line.points[k + 1], x) - c_.value(line.points[k], x);
+  if (c_.plane()) d.z() = line.heights[k + 1] - line.heights[k];
+  return d;
+}
+
+NaturalForces::Length NaturalForces::length(const Line& line, const VecX& x, const VecX* v) const {
+  Length sum;
+  for (std::size_t k = 0; k + 1 < line.points.size(); ++k) {
+    const Vec3 d = segment(line, k, x);
+    const double size = d.norm();
+    sum.length += size;
+    if (v && size > 0) sum.rate += d.dot(c_.linear(line.points[k + 1], *v) - c_.linear(line.points[k], *v)) / size;
+  }
+  return sum;
+}
+
+// A force on the far end of segment k, its opposite on the near end.
+void NaturalForces::pull(const Line& line, std::size_t k, const Vec3& force, VecX& f) const {
+  const NaturalVector &from = line.points[k], &to = line.points[k + 1];
+  if (to.body != kWorld) c_.spread(to, force, 1, f.data() + c_.per_body() * to.body);
+  if (from.body != kWorld) c_.spread(from, force, -1, f.data() + c_.per_body() * from.body);
+}
+
+void NaturalForces::add_line(const Line& line, const VecX& x, double tension, double factor, VecX& f) const {
+  if (tension == 0) return;
+  for (std::size_t k = 0; k + 1 < line.points.size(); ++k) {
+    const Vec3 d = segment(line, k, x);
+    if (const double size = d.norm(); size > 0) pull(line, k, (-factor * tension / size) * d, f);
+  }
+}
+
+void NaturalForces::add_line_discrete(const Line& line, const VecX& x0, const VecX& x1, const VecX& mid, double factor,
+                                      VecX& f) const {
+  const double tension = mean_tension(*line.tendon, length(line, x0, nullptr).length, length(line, x1, nullptr).length);
+  if (tension == 0) return;
+  for (std::size_t k = 0; k + 1 < line.points.size(); ++k) {
+    const double sizes = segment(line, k, x0).norm() + segment(line, k, x1).norm();
+    if (sizes > 0) pull(line, k, (-2 * factor * tension / sizes) * segment(line, k, mid), f);
+  }
+}
+
+// Attitude of M in F from the rotations nearest to the directors.
+Quat NaturalForces::relative(const Ball& ball, const VecX& x, Quat* q_WF) const {
+  const Joint& joint = c_.model().joints()[static_cast<std::size_t>(ball.joint)];
+  const auto attitude = [&](int b) {
+    return b == kWorld ? Quat::Identity() : normalized(Quat(NaturalCoordinates::nearest_rotation(c_.directors(b, x))));
+  };
+  const Quat q_F = attitude(ball.parent) * joint.X_PF.q;
+  if (q_WF) *q_WF = q_F;
+  return normalized(q_F.conjugate() * attitude(ball.child) * joint.X_CM.q);
+}
+
+double NaturalForces::ball_energy(const Ball& ball, const VecX& x) const {
+  const SpringLaw law = c_.model().joints()[static_cast<std::size_t>(ball.joint)].spring_law;
+  return spherical_spring_energy(law, ball.stiffness, ball.rest, relative(ball, x, nullptr));
+}
+
+// The rotation nearest to D turns by (tr P 1 - P)^-1 Σ r_i × δd_i, with its columns r_i and P = R Dᵀ, symmetric.
+void NaturalForces::add_ball(const Ball& ball, const VecX& x, double factor, VecX& f) const {
+  const SpringLaw law = c_.model().joints()[static_cast<std::size_t>(ball.joint)].spring_law;
+  Quat q_WF;
+  const Quat q_FM = relative(ball, x, &q_WF);
+  const Vec3 moment = q_WF * spherical_spring_moment(law, ball.stiffness, ball.rest, q_FM);
+  for (const int b : {ball.parent, ball.child}) {
+    if (b == kWorld) continue;
+    const Mat3 D = c_.directors(b, x), R = NaturalCoordinates::nearest_rotation(D);
+    const Mat3 P = 0.5 * (R * D.transpose() + D * R.transpose());
+    const Vec3 z = (b == ball.child ? factor : -factor) * ((P.trace() * Mat3::Identity() - P).inverse() * moment);
+    for (int i = 0; i < 3; ++i) f.segment<3>(12 * b + 3 + 3 * i) += z.cross(Vec3(R.col(i)));
+  }
+}
+
+void NaturalForces::add_ball_discrete(const Ball& ball, const VecX& x0, const VecX& x1, const VecX& mid, double factor,
+                                      VecX& f) const {
+  const SpringLaw law = c_.model().joints()[static_cast<std::size_t>(ball.joint)].spring_law;
+  Quat q_WF;
+  const Quat q_FM = relative(ball, mid, &q_WF);
+  Vec3 moment = q_WF * spherical_spring_moment(law, ball.stiffness, ball.rest, q_FM);
+  change_ = x1 - x0;
+  const Vec3 turned_by = angular_rate(c_, ball.child, mid, change_) - angular_rate(c_, ball.parent, mid, change_);
+  if (law != SpringLaw::EulerPrinted && turned_by.norm() > kSmallTurn) {
+    const double lacks = ball_energy(ball, x1) - ball_energy(ball, x0) + moment.dot(turned_by);
+    moment -= lacks / turned_by.squaredNorm() * turned_by;
+  }
+  add_moment(c_, ball.child, mid, moment, factor, f);
+  add_moment(c_, ball.parent, mid, moment, -factor, f);
+}
+
+}  // namespace invar
