@@ -33,7 +33,7 @@ TEST(Program, WrongCommandLinesEndWithTwoAndOneErrorLine) {
                                                        {"run", "x.toml"},
                                                        {"check", "a", "b"},
                                                        {"info", "--nosuch", "x"},
-                                                       {"eval", model("pendulum"), "--formulation", "natural"}};
+                                                       {"eval", model("pendulum"), "--formulation", "lagrangian"}};
   for (const auto& arguments : wrong) {
     const Ended e = invar(arguments);
     EXPECT_EQ(e.code, 2) << ::testing::PrintToString(arguments);

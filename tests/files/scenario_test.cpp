@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{scenario(kTime, "method = 'dopri5'\nstep = 1\n"), ":7:8", "max_step"},
         Bad{scenario(kTime, "method = 'dopri5'\ntolerance = -1\n"), ":7:13", "positive"},
         Bad{scenario("format = 2\n" + kTime), ":2:10", "format 2"},
-        Bad{scenario("formulation = 'natural'\n" + kTime), ":2:15", "natural"},
+        Bad{scenario("formulation = 'lagrangian'\n" + kTime), ":2:15", "lagrangian"},
         Bad{scenario(kTime + "[initial]\njoints = { hing = { q = 0 } }\n"), ":5:", "did you mean 'hinge'"},
         Bad{scenario(kTime + "[initial]\njoints = { hinge = { q = [0, 1] } }\n"), ":5:", ""},
         Bad{scenario(kTime + "[initial]\nbodies = { }\n"), ":5:", "missing: 'rod'"},

@@ -7,8 +7,8 @@
 //   Suzuki        w, w, 1 - 4w, w, w     w = 1/(4 - 4^(1/(p+1)))
 #include "invar/integrate/composition.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "invar/base/check.hpp"
 
@@ -28,23 +28,17 @@ std::vector<double> sub_steps(Composition kind, int order) {
   return shares;
 }
 
-Composed::Composed(Composition kind, const Factory& inner) {
+Composed::Composed(Composition kind, std::unique_ptr<Stepper> inner) : inner_(std::move(inner)) {
   INVAR_CHECK(kind != Composition::None, "a composition has several sub-steps");
-  auto first = inner();
-  INVAR_CHECK(first->order() % 2 == 0 && !first->adaptive(), "a symmetric method with steps of a given length is composed");
-  order_ = first->order() + 2;
+  INVAR_CHECK(inner_->order() % 2 == 0 && !inner_->adaptive(), "a symmetric method with steps of a given length is composed");
   double at = 0;
-  for (const double share : sub_steps(kind, first->order())) {
-    const double from = at;
-    at += share;
-    stages_.push_back({inner(), from, at});
-  }
-  stages_.back().to = 1.0;
+  for (const double share : sub_steps(kind, inner_->order())) ends_.push_back(at += share);
+  ends_.back() = 1.0;
 }
 
 void Composed::reset(const State& x) {
-  for (Stage& stage : stages_) stage.inner->reset(x);
-  start_ = x;
+  inner_->reset(x);
+  start_ = end_ = x;
   report_ = {};
 }
 
@@ -52,10 +46,12 @@ Verdict Composed::step(System& system, double t, double h, State& x, double& h_d
   h_done = 0;
   start_ = x;
   report_ = {};
-  for (Stage& stage : stages_) {
+  double from = 0;
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
     double done = 0;
-    const Verdict verdict = stage.inner->step(system, t + stage.from * h, (stage.to - stage.from) * h, x, done);
-    const StepReport part = stage.inner->report();
+    inner_->stage(stage_ * static_cast<int>(ends_.size()) + static_cast<int>(i));
+    const Verdict verdict = inner_->step(system, t + from * h, (ends_[i] - from) * h, x, done);
+    const StepReport part = inner_->report();
     report_.iterations += part.iterations;
     report_.substeps += part.substeps - 1;
     report_.hamiltonian = part.hamiltonian;
@@ -63,20 +59,13 @@ Verdict Composed::step(System& system, double t, double h, State& x, double& h_d
       x = start_;
       return verdict;
     }
+    from = ends_[i];
   }
-  h_done = h;
+  end_ = x;
+  h_ = h_done = h;
   return {};
 }
 
-// In the first half the first sub-step that reaches theta, in the second half the last one: exact at both ends.
-void Composed::interpolate(const System& system, double theta, State& out) const {
-  const auto covers = [theta](const Stage& s) { return s.from <= theta && theta <= s.to; };
-  const Stage* found = nullptr;
-  if (theta <= 0.5)
-    found = &*std::find_if(stages_.begin(), stages_.end(), covers);
-  else
-    found = &*std::find_if(stages_.rbegin(), stages_.rend(), covers);
-  found->inner->interpolate(system, (theta - found->from) / (found->to - found->from), out);
-}
+void Composed::interpolate(const System&, double theta, State& out) const { between(start_, end_, h_, theta, out); }
 
 }  // namespace invar

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "invar/integrate/integrator.hpp"
+#include "invar/integrate/stepper.hpp"
 
 namespace invar {
 
@@ -25,31 +24,27 @@ std::vector<double> sub_steps(Composition kind, int order);
 
 /// A symmetric method composed with itself. Whatever one step of the inner method keeps exactly (energy, momenta, constraints),
 /// the composition keeps; the order rises by two. A composition may be composed again.
-/// The inner method has to take steps of negative length. One instance per sub-step, so that each finds its own history.
-/// Dense output: that of the sub-steps that cover the first and the second half; its error is that of a sub-step.
-class Composed final : public Integrator {
+/// Dense output: the cubic with the values and velocities of both ends.
+class Composed final : public Stepper {
  public:
-  using Factory = std::function<std::unique_ptr<Integrator>()>;
   /// `kind` is not None.
-  Composed(Composition kind, const Factory& inner);
+  Composed(Composition kind, std::unique_ptr<Stepper> inner);
 
-  const char* name() const override { return stages_.front().inner->name(); }
-  int order() const override { return order_; }
-  Family family() const override { return stages_.front().inner->family(); }
+  const char* name() const override { return inner_->name(); }
+  int order() const override { return inner_->order() + 2; }
   void reset(const State& x) override;
+  void stage(int k) override { stage_ = k; }
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
   /// Iterations of all sub-steps; 1 sub-step where none was divided further; the last sub-step's Hamiltonian.
   StepReport report() const override { return report_; }
 
  private:
-  struct Stage {
-    std::unique_ptr<Integrator> inner;
-    double from, to;  // shares of the step
-  };
-  std::vector<Stage> stages_;
-  int order_;
-  State start_;  // as it was, for a step that fails
+  std::unique_ptr<Stepper> inner_;
+  std::vector<double> ends_;  // of the sub-steps, as shares of the step
+  int stage_ = 0;
+  State start_, end_;  // of the last step
+  double h_ = 0;       // s; its length
   StepReport report_;
 };
 

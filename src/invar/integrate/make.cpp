@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/integrate/conserving.hpp"
 #include "invar/integrate/rk4.hpp"
 #include "invar/integrate/semi_implicit_euler.hpp"
 #include "invar/model/model.hpp"
@@ -48,13 +49,17 @@ std::string flaw(std::string_view name, const StepperOptions& o) {
 }
 
 /// Methods that need the structure of the natural formulation.
-struct Stepper {
+struct Known {
   const char* name;
-  std::unique_ptr<Integrator> (*make)(const StepperOptions& options);
+  std::unique_ptr<Stepper> (*make)(const StepperOptions& options);
 };
 
-const std::vector<Stepper>& steppers() {
-  static const std::vector<Stepper> all = {};
+const std::vector<Known>& steppers() {
+  static const std::vector<Known> all = {
+      {"conserving", [](const StepperOptions&) -> std::unique_ptr<Stepper> { return std::make_unique<Conserving>(true); }},
+      {"discrete_gradient",
+       [](const StepperOptions&) -> std::unique_ptr<Stepper> { return std::make_unique<Conserving>(false); }},
+  };
   return all;
 }
 
@@ -74,7 +79,7 @@ const std::vector<std::string>& flow_names() {
 const std::vector<std::string>& stepper_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> out;
-    for (const Stepper& s : steppers()) out.emplace_back(s.name);
+    for (const Known& s : steppers()) out.emplace_back(s.name);
     return out;
   }();
   return names;
@@ -90,19 +95,19 @@ const std::vector<std::string>& integrator_names() {
 }
 
 bool is_stepper(std::string_view name) {
-  return std::any_of(steppers().begin(), steppers().end(), [name](const Stepper& s) { return name == s.name; });
+  return std::any_of(steppers().begin(), steppers().end(), [name](const Known& s) { return name == s.name; });
 }
 
 Result<std::unique_ptr<Integrator>> make_integrator(std::string_view name, const IntegratorOptions& options) {
   const StepperOptions& o = options.stepper;
   if (!is_stepper(name) && o.composition != Composition::None)
     return fail(ErrorKind::Option, fmt::format("integrator '{}': only steppers can be composed, which are symmetric", name));
-  for (const Stepper& stepper : steppers()) {
+  for (const Known& stepper : steppers()) {
     if (name != stepper.name) continue;
     if (const std::string why = flaw(name, o); !why.empty())
       return fail(ErrorKind::Option, fmt::format("integrator '{}': {}", name, why));
     if (o.composition == Composition::None) return stepper.make(o);
-    return std::make_unique<Composed>(o.composition, [&] { return stepper.make(o); });
+    return std::make_unique<Composed>(o.composition, stepper.make(o));
   }
   if (name == "rk4") return std::make_unique<Rk4>();
   if (name == "semi_implicit_euler") return std::make_unique<SemiImplicitEuler>();

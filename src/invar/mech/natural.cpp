@@ -14,6 +14,7 @@ namespace invar {
 Natural::Natural(const Model& model, const NaturalOptions& options)
     : Formulation(model),
       options_(options),
+      quadratic_(natural_objection(model).empty()),
       coordinates_(model, options.flat),
       forces_(coordinates_),
       elimination_(coordinates_, 1, 1),
@@ -23,7 +24,6 @@ Natural::Natural(const Model& model, const NaturalOptions& options)
       v_(VecX::Zero(model.nv())),
       a_(VecX::Zero(coordinates_.size())),
       lambda_(VecX::Zero(coordinates_.rows())) {
-  INVAR_CHECK(natural_objection(model).empty(), "natural coordinates take models without objection");
   for (int b = 0; b < static_cast<int>(model.bodies().size()); ++b) {
     mass_.push_back(MatX::Zero(coordinates_.per_body(), coordinates_.per_body()));
     coordinates_.mass_block(b, mass_.back());
@@ -66,6 +66,7 @@ Verdict Natural::accelerate(const State& x, const Load& load) {
 }
 
 Verdict Natural::rate(const State& x, const Load& load, Rate& rate) {
+  INVAR_CHECK(quadratic_, "flows take models without natural_objection");
   const Verdict verdict = accelerate(x, load);
   rate.v = x.v;
   rate.a = a_;
@@ -98,6 +99,7 @@ Verdict Natural::evaluate(const State& x, const Load& load, Evaluation& out) {
       }
   bodies(x, out.bodies);
   if (const Verdict verdict = unreduced_.evaluate_bodies(x.wound, load, out); !verdict.ok()) return verdict;
+  if (!quadratic_) return {};
   if (const Verdict verdict = accelerate(x, load); !verdict.ok()) return verdict;
   for (int b = 0; b < static_cast<int>(out.bodies.size()); ++b) {
     const auto i = static_cast<std::size_t>(b);

@@ -14,8 +14,9 @@ struct NaturalOptions {
 /// Paper C and its extension to space: redundant coordinates with constant mass and constraints of degree two,
 ///   M a - Gᵀ λ = f,   G a = -G' v,    x per body (p_WC, d1, d2, d3), or (p_WC, d) in the plane: see NaturalCoordinates.
 /// State: q = x and v = x', SI units. Accelerations come from these equations; reactions and verdicts are those of the unreduced
-/// equations at the same Bodies, of least norm where rows depend on each other. Takes models without natural_objection.
-/// Law: the accelerations are those of Augmented.
+/// equations at the same Bodies, of least norm where rows depend on each other. A model with natural_objection (screws,
+/// couplings, rotors) has only a state here, which methods with rows of their own may step; its accelerations are the unreduced
+/// ones. Law: the accelerations are those of Augmented.
 class Natural final : public Formulation {
  public:
   explicit Natural(const Model& model, const NaturalOptions& options = {});
@@ -43,6 +44,7 @@ class Natural final : public Formulation {
   BodyAcceleration acceleration(int body, const VecX& x, const BodyState& s) const;
 
   NaturalOptions options_;
+  bool quadratic_;  // whether every row is of degree two
   NaturalCoordinates coordinates_;
   NaturalForces forces_;
   NaturalElimination elimination_;

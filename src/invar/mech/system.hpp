@@ -17,6 +17,9 @@ class System {
 
   void add(const Environment& environment) { environments_.push_back(&environment); }
 
+  /// Whether anything acts at all.
+  bool acts() const { return !environments_.empty(); }
+
   const Formulation& formulation() const { return formulation_; }
   const Model& model() const { return formulation_.model(); }
 

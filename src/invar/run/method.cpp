@@ -7,11 +7,13 @@
 #include <cmath>
 
 #include "invar/mech/augmented.hpp"
+#include "invar/mech/cayley/skeleton.hpp"
+#include "invar/mech/natural.hpp"
 
 namespace invar {
 
 const std::vector<std::string>& formulation_names() {
-  static const std::vector<std::string> names = {"augmented"};
+  static const std::vector<std::string> names = {"augmented", "natural"};
   return names;
 }
 
@@ -51,13 +53,18 @@ std::optional<Objection> objection(const Method& m) {
 }
 
 std::optional<Objection> objection(const Method& method, const Model& model) {
-  (void)model;
-  return objection(method);
+  if (const auto no = objection(method)) return no;
+  if (method.formulation != "natural") return {};
+  const bool recursive = method.integrator == "conserving" || method.integrator == "discrete_gradient";
+  const std::string why = recursive ? cayley::why_not_conserving(model) : natural_objection(model);
+  if (why.empty()) return {};
+  return Objection{"method", fmt::format("'{}' cannot take this mechanism: {}", method.integrator, why)};
 }
 
 std::string default_integrator(const std::string& formulation) { return formulation == "natural" ? "conserving" : ""; }
 
 std::unique_ptr<Formulation> make_formulation(const Model& model, const Method& method) {
+  if (method.formulation == "natural") return std::make_unique<Natural>(model, NaturalOptions{.project = method.project});
   AugmentedOptions options;
   options.project = method.project;
   options.baumgarte_alpha = method.baumgarte_alpha;

@@ -13,6 +13,9 @@
 namespace invar::cayley {
 namespace {
 
+constexpr int kLoads = 8;            // how often a load that depends on the motion is asked for
+constexpr double kSameLoad = 1e-14;  // relative change below which it has settled
+
 // The inverse on the range: an ideal rod does not feel moments about itself.
 template <class AA>
 AA inverse_on_range(const AA& J) {
@@ -23,6 +26,16 @@ AA inverse_on_range(const AA& J) {
     if (eigen.eigenvalues()[k] > 1e-12 * most)
       out += eigen.eigenvectors().col(k) * eigen.eigenvectors().col(k).transpose() / eigen.eigenvalues()[k];
   return out;
+}
+
+// The difference of two loads relative to their size.
+double distance(const Load& a, const Load& b) {
+  double change = (a.efforts - b.efforts).squaredNorm(), size = a.efforts.squaredNorm();
+  for (std::size_t i = 0; i < a.port.size(); ++i) {
+    change += (a.port[i].force - b.port[i].force).squaredNorm() + (a.port[i].moment - b.port[i].moment).squaredNorm();
+    size += a.port[i].force.squaredNorm() + a.port[i].moment.squaredNorm();
+  }
+  return size > 0 ? std::sqrt(change / size) : 0.0;
 }
 
 // Angular vectors between own axes and World.
@@ -44,7 +57,8 @@ typename G::Ang into(const typename G::Rot& R, const typename G::Ang& a) {
 }  // namespace
 
 template <class G>
-Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised) : tree_(model, plane), stabilised_(stabilised) {
+Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised)
+    : tree_(model, plane), stabilised_(stabilised), bodies_(model.bodies().size()), load_(model) {
   const std::size_t n = tree_.slots().size();
   parts_.resize(n);
   balance_.resize(n);
@@ -65,9 +79,11 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised) : tree_
   rotors_.assign(n, 0.0);
   rotor_normal_ = saved_rotors_ = rotor_mu_ = rotors_;
   tie_mu_.assign(static_cast<std::size_t>(tree_.rows()), 0.0);
-  for (auto& past : past_) past = velocities_;
-  for (auto& past : past_rotors_) past = rotors_;
-  for (auto& past : past_ties_) past = tie_mu_;
+  for (Past& past : past_) {
+    for (auto& w : past.wrenches) w = velocities_;
+    for (auto& r : past.rotors) r = rotors_;
+    for (auto& t : past.ties) t = tie_mu_;
+  }
 }
 
 template <class G>
@@ -78,8 +94,17 @@ void Shell<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
 
 template <class G>
 void Shell<G>::forget() {
-  known_ = 0;
+  for (Past& past : past_) past.known = 0;
   tree_.forget();
+}
+
+template <class G>
+void Shell<G>::recall(int stage, double h) {
+  stage_ = stage % kStages;
+  // Steps that differ by more than rounding belong to another pattern.
+  if (std::abs(h - past_[stage_].h) > 1e-9 * std::abs(h)) forget();
+  past_[stage_].h = h;
+  tree_.recall(stage_);
 }
 
 // M n in World components.
@@ -96,15 +121,16 @@ typename Shell<G>::Vec Shell<G>::weighted(int i, const Vec& n, const typename G:
 template <class G>
 void Shell<G>::enter() {
   static constexpr double kWeights[4][3] = {{0, 0, 0}, {1, 0, 0}, {2, -1, 0}, {3, -3, 1}};
-  const double* w = kWeights[known_];
+  const Past& past = past_[stage_];
+  const double* w = kWeights[past.known];
   auto& slots = tree_.slots();
   for (std::size_t r = 0; r < tie_mu_.size(); ++r)
-    tie_mu_[r] = w[0] * past_ties_[0][r] + w[1] * past_ties_[1][r] + w[2] * past_ties_[2][r];
+    tie_mu_[r] = w[0] * past.ties[0][r] + w[1] * past.ties[1][r] + w[2] * past.ties[2][r];
   std::fill(wrench_.begin(), wrench_.end(), Vec::Zero());
   for (std::size_t i = slots.size(); i-- > 1;) {
     if (!slots[i].massive) continue;
-    mu_[i] = w[0] * past_[0][i] + w[1] * past_[1][i] + w[2] * past_[2][i];
-    rotor_mu_[i] = w[0] * past_rotors_[0][i] + w[1] * past_rotors_[1][i] + w[2] * past_rotors_[2][i];
+    mu_[i] = w[0] * past.wrenches[0][i] + w[1] * past.wrenches[1][i] + w[2] * past.wrenches[2][i];
+    rotor_mu_[i] = w[0] * past.rotors[0][i] + w[1] * past.rotors[1][i] + w[2] * past.rotors[2][i];
     const Slot<G>& b = slots[i];
     const Lin f = b.R0 * mu_[i].template head<G::L>();
     const Ang t = out_of<G>(b.R0, Ang(mu_[i].template tail<G::A>()));
@@ -140,31 +166,32 @@ void Shell<G>::enter() {
 template <class G>
 void Shell<G>::multipliers_from_normals() {
   auto& slots = tree_.slots();
-  std::rotate(past_.begin(), past_.end() - 1, past_.end());
-  std::rotate(past_ties_.begin(), past_ties_.end() - 1, past_ties_.end());
-  std::rotate(past_rotors_.begin(), past_rotors_.end() - 1, past_rotors_.end());
+  Past& past = past_[stage_];
+  std::rotate(past.wrenches.begin(), past.wrenches.end() - 1, past.wrenches.end());
+  std::rotate(past.ties.begin(), past.ties.end() - 1, past.ties.end());
+  std::rotate(past.rotors.begin(), past.rotors.end() - 1, past.rotors.end());
   // The step reflects normal velocities: what is found differs from the right μ as much as the guess, on the other side.
   const auto blend = [](const auto& guess, const auto& found) { return 0.5 * (guess + found); };
   const auto& ties = tree_.projection_multipliers();
-  for (std::size_t r = 0; r < ties.size(); ++r) past_ties_[0][r] = blend(tie_mu_[r], ties[r]);
+  for (std::size_t r = 0; r < ties.size(); ++r) past.ties[0][r] = blend(tie_mu_[r], ties[r]);
   std::fill(wrench_.begin(), wrench_.end(), Vec::Zero());
   tree_.add_tie_wrenches(1, ties, wrench_);
   for (Vec& w : wrench_) w = -w;
   for (std::size_t i = slots.size(); i-- > 1;) {
     const Slot<G>& b = slots[i];
-    if (b.armature > 0) past_rotors_[0][i] = blend(rotor_mu_[i], b.armature * rotor_normal_[i]);
+    if (b.armature > 0) past.rotors[0][i] = blend(rotor_mu_[i], b.armature * rotor_normal_[i]);
     if (!b.massive) continue;
     const Vec through = wrench_[i] + weighted(static_cast<int>(i), normal_[i], b.R1);
     const Lin f = through.template head<G::L>();
     const Ang t = through.template tail<G::A>();
     Vec own;
     own << b.R1.transpose() * f, into<G>(b.R1, t);
-    past_[0][i] = blend(mu_[i], own);
+    past.wrenches[0][i] = blend(mu_[i], own);
     const int a = parts_[i].massive_inner;
     wrench_[a].template head<G::L>() += f;
     wrench_[a].template tail<G::A>() += t + G::moment(b.phi1 - slots[a].phi1, f);
   }
-  known_ = std::min(known_ + 1, 3);
+  past.known = std::min(past.known + 1, 3);
 }
 
 // Takes n_1 = v - P v away from the velocities of node 1.
@@ -259,19 +286,43 @@ void Shell<G>::restore_energy() {
   }
 }
 
+// Newton; loads are those at the mean of both nodes, which they help to find: asked for again until they no longer change.
 template <class G>
-Verdict Shell<G>::step(double h, const Load* load) {
-  auto& slots = tree_.slots();
+Verdict Shell<G>::solve(double h, Loading* loading) {
+  iterations_ = 0;
+  work_ = 0;
+  if (loading == nullptr) {
+    const Verdict verdict = tree_.step(h, nullptr);
+    iterations_ = tree_.iterations();
+    return verdict;
+  }
+  tree_.bodies(bodies_);
+  load_ = loading->at(bodies_);
+  for (int k = 0; k < kLoads; ++k) {
+    const Verdict verdict = tree_.step(h, &load_);
+    iterations_ += tree_.iterations();
+    if (!verdict.ok()) return verdict;
+    tree_.mean_bodies(bodies_);
+    const Load& now = loading->at(bodies_);
+    if (distance(now, load_) <= kSameLoad) break;
+    if (k + 1 < kLoads) load_ = now;
+  }
+  work_ = tree_.work(h, load_);
+  return {};
+}
+
+template <class G>
+Verdict Shell<G>::step(double h, Loading* loading) {
   if (stabilised_) enter();
-  Verdict verdict = tree_.step(h, load);
+  Verdict verdict = solve(h, loading);
   if (verdict.ok()) {
-    work_ = load == nullptr ? 0.0 : tree_.work(h, *load);
     dissipated_ = tree_.dissipated();
     if (stabilised_) verdict = leave();
   }
   if (verdict.ok()) {
     tree_.accept();
   } else if (stabilised_) {
+    auto& slots = tree_.slots();
     for (std::size_t i = 1; i < slots.size(); ++i) {
       slots[i].v0 = saved_[i].template head<G::L>();
       slots[i].W0 = saved_[i].template tail<G::A>();

@@ -4,6 +4,13 @@
 
 namespace invar::cayley {
 
+/// What acts on bodies in the middle of a step.
+class Loading {
+ public:
+  virtual ~Loading() = default;
+  virtual const Load& at(const Bodies& mean) = 0;
+};
+
 /// A step of the tree between two changes of velocity. The bare scheme keeps positions, energy and momenta, but the velocities of
 /// its nodes leave the constraints: their normal part n is reflected from step to step. The shell adds n_0 = M⁻¹G_0ᵀμ before the
 /// step and takes n_1 = M⁻¹G_1ᵀμ away after it, with the μ for which G_1 v_1 = 0. That is symmetric in time, and Gᵀμ carries no
@@ -21,13 +28,16 @@ class Shell {
 
   /// Begins at joint coordinates (all turns counted), joint rates and bodies.
   void place(const VecX& q, const VecX& v, const Bodies& bodies);
-  /// One step; the tree's node 0 is then its end. When it fails, node 0 is as it was.
-  Verdict step(double h, const Load* load);
-  /// Forgets earlier steps, whose length was another one.
+  /// One step under what `loading` says (nullptr: nothing acts); the tree's node 0 is then its end. When it fails, node 0 is as
+  /// it was.
+  Verdict step(double h, Loading* loading);
+  /// What follows is extrapolated from steps with the same `stage` (0 .. kStages), which had the same length h or are forgotten.
+  void recall(int stage, double h);
   void forget();
 
   Tree<G>& tree() { return tree_; }
   const Tree<G>& tree() const { return tree_; }
+  int iterations() const { return iterations_; }     ///< of Newton in the last step
   double work() const { return work_; }              ///< J, of the load in the last step
   double dissipated() const { return dissipated_; }  ///< J, in the last step
 
@@ -41,6 +51,7 @@ class Shell {
     double defect = 0, kinetic = 0;
   };
 
+  Verdict solve(double h, Loading* loading);
   void enter();
   Verdict leave();
   void multipliers_from_normals();
@@ -55,12 +66,20 @@ class Shell {
   std::vector<Vec> velocities_, normal_, wrench_;  // per slot, World
   std::vector<Vec> saved_;                         // per slot: velocities of node 0 before n_0 was added
   std::vector<double> rotors_, rotor_normal_, saved_rotors_;
-  std::array<std::vector<Vec>, 3> past_;  // per slot: μ as wrench about φ in own axes, latest first
-  std::array<std::vector<double>, 3> past_ties_, past_rotors_;
+  struct Past {
+    std::array<std::vector<Vec>, 3> wrenches;  // per slot: μ as wrench about φ in own axes, latest first
+    std::array<std::vector<double>, 3> ties, rotors;
+    int known = 0;
+    double h = 0;
+  };
+  std::array<Past, kStages> past_;
+  int stage_ = 0;
   std::vector<Vec> mu_;
   std::vector<double> tie_mu_, rotor_mu_;
-  int known_ = 0;
   double work_ = 0, dissipated_ = 0;
+  int iterations_ = 0;
+  Bodies bodies_;  // at the mean of the nodes
+  Load load_;
 };
 
 }  // namespace invar::cayley

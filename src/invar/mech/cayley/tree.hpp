@@ -50,6 +50,9 @@ struct Line {
   double lost;  // J, by its damper in the step
 };
 
+/// Compositions have five sub-steps, composed once more twenty-five.
+inline constexpr int kStages = 25;
+
 /// One step of the energy-exact scheme over the spanning tree, O(N). Unknown are the mean joint rates and the impulses of ties;
 /// rotations are turned by the Cayley map, and positions at node 1 are built from joint coordinates, root to leaf.
 /// Laws, for the solution: what ties and joints hold at node 0 holds at node 1; energy changes by work and dissipation only;
@@ -71,8 +74,9 @@ class Tree {
   Verdict step(double h, const Load* load);
   /// Node 1 becomes node 0.
   void accept();
-  /// Forgets the rates of earlier steps.
-  void forget() { known_ = 0; }
+  /// Predictions come from earlier steps with the same `stage`; forgets those of all stages.
+  void recall(int stage);
+  void forget();
 
   /// Replaces velocities ((v, w) World per slot, rates of rotors) by the nearest ones that joints and ties allow at node 1.
   Verdict project(std::vector<Vec>& velocities, std::vector<double>& rotors);
@@ -151,12 +155,16 @@ class Tree {
   bool exact_ = true;  // whether the Jacobian is complete
   double dissipated_ = 0;
 
-  std::vector<double> lambda_, dlambda_, mu_;              // rows: impulses, increments, of the projection
-  std::vector<double> D_, value_, lu_, right_;             // rows x rows, rows; workspace
-  std::vector<double> least_;                              // rows: inverse mass or inertia of the whole
-  std::vector<int> kept_, order_;                          // independent rows; workspace
-  std::array<std::vector<double>, 4> past_, past_lambda_;  // unknowns and impulses of the last steps, latest first
-  int known_ = 0;                                          // how many of them
+  std::vector<double> lambda_, dlambda_, mu_;   // rows: impulses, increments, of the projection
+  std::vector<double> D_, value_, lu_, right_;  // rows x rows, rows; workspace
+  std::vector<double> least_;                   // rows: inverse mass or inertia of the whole
+  std::vector<int> kept_, order_;               // independent rows; workspace
+  struct Past {
+    std::array<std::vector<double>, 4> unknowns, impulses;  // of the last steps, latest first
+    int known = 0;                                          // how many of them
+  };
+  std::array<Past, kStages> past_;
+  int stage_ = 0;
 };
 
 }  // namespace invar::cayley

@@ -76,8 +76,10 @@ void Tree<G>::compile() {
   dlambda_ = value_ = right_ = mu_ = lambda_;
   D_.assign(static_cast<std::size_t>(rows_) * static_cast<std::size_t>(rows_), 0.0);
   lu_ = D_;
-  for (auto& past : past_) past.assign(unknowns_, 0.0);
-  for (auto& past : past_lambda_) past.assign(rows_, 0.0);
+  for (Past& past : past_) {
+    for (auto& u : past.unknowns) u.assign(unknowns_, 0.0);
+    for (auto& l : past.impulses) l.assign(rows_, 0.0);
+  }
   double mass = 0;
   for (const Body& body : model_.bodies()) mass += body.inertia.mass;
   if (mass == 0) mass = 1;

@@ -25,6 +25,7 @@ namespace invar::cayley {
 namespace {
 
 constexpr int kIterations = 14;
+constexpr double kTurn = 2 * 3.14159265358979323846;
 // Newton squares its error: an increment of 1e-8 of the velocities leaves none that rounding would show.
 constexpr double kSmall = 1e-8;
 constexpr double kRounding = 1e-15, kNoise = 1e-10;
@@ -340,13 +341,14 @@ template <class G>
 void Tree<G>::predict() {
   // Polynomial extrapolation of the unknowns over equal steps.
   static constexpr double kWeights[5][4] = {{0, 0, 0, 0}, {1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
-  const double* w = kWeights[known_];
-  const auto guess = [&](const std::array<std::vector<double>, 4>& past, std::size_t i) {
-    return w[0] * past[0][i] + w[1] * past[1][i] + w[2] * past[2][i] + w[3] * past[3][i];
+  const Past& past = past_[stage_];
+  const double* w = kWeights[past.known];
+  const auto guess = [&](const std::array<std::vector<double>, 4>& of, std::size_t i) {
+    return w[0] * of[0][i] + w[1] * of[1][i] + w[2] * of[2][i] + w[3] * of[3][i];
   };
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
-    const auto at = [&](int k) { return guess(past_, static_cast<std::size_t>(b.unknown + k)); };
+    const auto at = [&](int k) { return guess(past.unknowns, static_cast<std::size_t>(b.unknown + k)); };
     switch (b.hang) {
       case Hang::Weld: break;
       case Hang::Ball:
@@ -359,17 +361,28 @@ void Tree<G>::predict() {
       default: b.s = at(0);
     }
   }
-  for (std::size_t r = 0; r < lambda_.size(); ++r) lambda_[r] = guess(past_lambda_, r);
+  for (std::size_t r = 0; r < lambda_.size(); ++r) lambda_[r] = guess(past.impulses, r);
+}
+
+template <class G>
+void Tree<G>::recall(int stage) {
+  stage_ = stage % kStages;
+}
+
+template <class G>
+void Tree<G>::forget() {
+  for (Past& past : past_) past.known = 0;
 }
 
 template <class G>
 void Tree<G>::remember() {
-  std::rotate(past_.begin(), past_.end() - 1, past_.end());
-  std::rotate(past_lambda_.begin(), past_lambda_.end() - 1, past_lambda_.end());
-  std::copy(lambda_.begin(), lambda_.end(), past_lambda_[0].begin());
+  Past& past = past_[stage_];
+  std::rotate(past.unknowns.begin(), past.unknowns.end() - 1, past.unknowns.end());
+  std::rotate(past.impulses.begin(), past.impulses.end() - 1, past.impulses.end());
+  std::copy(lambda_.begin(), lambda_.end(), past.impulses[0].begin());
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     const Slot<G>& b = slots_[i];
-    double* u = past_[0].data() + b.unknown;
+    double* u = past.unknowns[0].data() + b.unknown;
     switch (b.hang) {
       case Hang::Weld: break;
       case Hang::Ball: std::copy(b.w.data(), b.w.data() + G::A, u); break;
@@ -380,7 +393,7 @@ void Tree<G>::remember() {
       default: *u = b.s;
     }
   }
-  known_ = std::min(known_ + 1, 4);
+  past.known = std::min(past.known + 1, 4);
 }
 
 template <class G>
@@ -495,6 +508,11 @@ void Tree<G>::accept() {
     if (b.hang == Hang::Hinge || b.hang == Hang::Screw) {
       const double norm = 0.5 * (3 - b.c1 * b.c1 - b.s1 * b.s1);
       b.c0 = norm * b.c1, b.s0 = norm * b.s1;
+      // The coordinate is that of the axes, on its turn.
+      if (b.angle) {
+        const double angle = std::atan2(b.s0, b.c0);
+        b.q1 = angle + kTurn * std::round((b.q1 - angle) / kTurn);
+      }
     }
     b.R0 = b.R1;
     b.phi0 = b.phi1, b.rho0 = b.rho1, b.gam0 = b.gam1;
@@ -666,6 +684,8 @@ void Tree<G>::bodies(Bodies& out) const {
 #define INVAR_MEMBERS(G)                                                                             \
   template void Tree<G>::place(const VecX&, const VecX&, const Bodies&);                             \
   template Verdict Tree<G>::step(double, const Load*);                                               \
+  template void Tree<G>::recall(int);                                                                \
+  template void Tree<G>::forget();                                                                   \
   template void Tree<G>::accept();                                                                   \
   template Verdict Tree<G>::project(std::vector<Vec>&, std::vector<double>&);                        \
   template void Tree<G>::add_tie_wrenches(int, const std::vector<double>&, std::vector<Vec>&) const; \

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/integrate/conserving.hpp"
+
+#include <cmath>
+
+#include "invar/base/check.hpp"
+#include "invar/mech/cayley/shell.hpp"
+#include "invar/mech/kinematics.hpp"
+#include "invar/mech/natural.hpp"
+
+namespace invar {
+
+using cayley::InPlane;
+using cayley::InSpace;
+
+namespace {
+constexpr int kDepth = 10;  // a step may be divided into 1024 parts
+}  // namespace
+
+/// Between the interface and the kernel: one for the plane, one for space.
+class Conserving::Core {
+ public:
+  virtual ~Core() = default;
+  virtual const Natural& natural() const = 0;
+  virtual void place(const State& x) = 0;
+  virtual Verdict step(System& system, double t, double h, int stage, State& x, StepReport& report) = 0;
+};
+
+namespace {
+
+/// What acts on the system at one time.
+class AtMiddle final : public cayley::Loading {
+ public:
+  AtMiddle(System& system, double t) : system_(system), t_(t) {}
+  const Load& at(const Bodies& mean) override { return system_.load(t_, mean); }
+
+ private:
+  System& system_;
+  double t_;
+};
+
+template <class G>
+class CoreIn final : public Conserving::Core {
+ public:
+  CoreIn(const Natural& natural, const Plane* plane, bool stabilised)
+      : natural_(natural),
+        shell_(natural.model(), plane, stabilised),
+        bodies_(natural.model().bodies().size()),
+        q_(VecX::Zero(natural.model().nq())),
+        v_(VecX::Zero(natural.model().nv())) {}
+
+  const Natural& natural() const override { return natural_; }
+
+  void place(const State& x) override {
+    natural_.bodies(x, bodies_);
+    joint_coordinates(natural_.model(), bodies_, q_, v_);
+    unwind(natural_.model(), x.wound, q_);
+    shell_.place(q_, v_, bodies_);
+  }
+
+  Verdict step(System& system, double t, double h, int stage, State& x, StepReport& report) override {
+    shell_.recall(stage, h);
+    const Verdict verdict = advance(system, t, h, 0, x, report);
+    if (!verdict.ok()) return verdict;
+    write(x);
+    return verdict;
+  }
+
+ private:
+  // The whole, or half of it twice.
+  Verdict advance(System& system, double t, double h, int depth, State& x, StepReport& report) {
+    const Verdict verdict = whole(system, t, h, x, report);
+    if (verdict.ok() || verdict.status == Status::NoInertia || depth == kDepth) return verdict;
+    ++report.substeps;
+    shell_.forget();
+    if (const Verdict half = advance(system, t, 0.5 * h, depth + 1, x, report); !half.ok()) return half;
+    const Verdict half = advance(system, t + 0.5 * h, 0.5 * h, depth + 1, x, report);
+    shell_.forget();
+    return half;
+  }
+
+  Verdict whole(System& system, double t, double h, State& x, StepReport& report) {
+    AtMiddle loading(system, t + 0.5 * h);
+    const Verdict verdict = shell_.step(h, system.acts() ? &loading : nullptr);
+    report.iterations += shell_.iterations();
+    if (!verdict.ok()) return verdict;
+    x.aux[kWork] += shell_.work();
+    x.aux[kDissipated] += shell_.dissipated();
+    for (const auto& b : shell_.tree().slots())
+      if (b.hang == cayley::Hang::Hinge) {
+        x.wound_rate[b.freedom] = b.sign * b.s;
+        x.wound[b.freedom] += b.sign * 2 * std::atan(0.5 * h * b.s);
+      }
+    return verdict;
+  }
+
+  // Node 0 of the tree in the coordinates of the natural formulation.
+  void write(State& x) const {
+    const auto& tree = shell_.tree();
+    for (std::size_t body = 0; body < bodies_.size(); ++body) {
+      const int i = tree.skeleton().part_of_body[body];
+      const auto& b = tree.slots()[i];
+      if constexpr (G::A == 3) {
+        const Mat3 R = b.R0 * tree.skeleton().parts[i].R_SB;
+        const Mat3 spun = cayley::InSpace::spin(b.R0 * b.W0) * R;
+        const auto at = static_cast<Eigen::Index>(12 * body);
+        x.q.segment<12>(at) << b.phi0, R.col(0), R.col(1), R.col(2);
+        x.v.segment<12>(at) << b.v0, spun.col(0), spun.col(1), spun.col(2);
+      } else {
+        const Eigen::Vector2d d =
+            b.R0 * (tree.basis(i).transpose() * (tree.skeleton().parts[i].R_SB * tree.plane()->bodies[body].b1));
+        const auto at = static_cast<Eigen::Index>(4 * body);
+        x.q.segment<4>(at) << b.phi0, d;
+        x.v.segment<4>(at) << b.v0, InPlane::cross(b.W0, d);
+      }
+    }
+  }
+
+  const Natural& natural_;
+  cayley::Shell<G> shell_;
+  Bodies bodies_;
+  VecX q_, v_;
+};
+
+}  // namespace
+
+Conserving::Conserving(bool stabilised) : stabilised_(stabilised) {}
+Conserving::~Conserving() = default;
+
+void Conserving::reset(const State& x) {
+  start_ = end_ = x;
+  fresh_ = true;
+  report_ = {};
+}
+
+Verdict Conserving::step(System& system, double t, double h, State& x, double& h_done) {
+  h_done = 0;
+  const auto* natural = dynamic_cast<const Natural*>(&system.formulation());
+  INVAR_CHECK(natural != nullptr, "this method steps natural coordinates");
+  if (!core_ || &core_->natural() != natural) {
+    const auto& plane = natural->coordinates().plane();
+    if (plane)
+      core_ = std::make_unique<CoreIn<InPlane>>(*natural, &*plane, stabilised_);
+    else
+      core_ = std::make_unique<CoreIn<InSpace>>(*natural, nullptr, stabilised_);
+    fresh_ = true;
+  }
+  if (fresh_ || x.q != end_.q || x.v != end_.v) core_->place(x);
+  fresh_ = false;
+  start_ = x;
+  report_ = {};
+  const Verdict verdict = core_->step(system, t, h, stage_, x, report_);
+  if (!verdict.ok()) {
+    x = start_;
+    fresh_ = true;
+    return verdict;
+  }
+  end_ = x;
+  h_ = h_done = h;
+  return {};
+}
+
+void Conserving::interpolate(const System&, double theta, State& out) const { between(start_, end_, h_, theta, out); }
+
+}  // namespace invar
