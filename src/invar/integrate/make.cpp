@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "invar/integrate/conserving.hpp"
+#include "invar/integrate/petrov_galerkin.hpp"
 #include "invar/integrate/rk4.hpp"
 #include "invar/integrate/semi_implicit_euler.hpp"
 #include "invar/model/model.hpp"
@@ -59,6 +60,12 @@ const std::vector<Known>& steppers() {
       {"conserving", [](const StepperOptions&) -> std::unique_ptr<Stepper> { return std::make_unique<Conserving>(true); }},
       {"discrete_gradient",
        [](const StepperOptions&) -> std::unique_ptr<Stepper> { return std::make_unique<Conserving>(false); }},
+      {"petrov_galerkin",
+       [](const StepperOptions& o) -> std::unique_ptr<Stepper> {
+         return std::make_unique<PetrovGalerkin>(
+             PetrovGalerkinOptions{o.degree, o.quadrature, o.gradient == Gradient::Discrete, o.stabilised});
+       }},
+      {"midpoint", [](const StepperOptions&) { return make_midpoint(); }},
   };
   return all;
 }

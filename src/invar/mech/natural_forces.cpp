@@ -4,15 +4,16 @@
 // -T ∇s.
 //
 // Discrete gradients. One coordinate: the secant (V(q1) - V(q0))/(q1 - q0) along a gradient N̄ with N̄·Δx = Δq (natural_freedoms).
-// A length: |d1| - |d0| = (d1 - d0)·2 d̄/(|d0| + |d1|), so a tendon pulls with its mean tension along 2 d̄/(|d0| + |d1|). Neither
-// divides by a change. A ball's spring has three coordinates: the moment at the middle, corrected along the relative rotation of
-// the step by what its work lacks.
+// Tendons have theirs (tendon_points). Neither divides by a change. A ball's spring has three coordinates: the moment at the
+// middle, corrected along the relative rotation of the step by what its work lacks.
 #include "invar/mech/natural_forces.hpp"
 
 #include <Eigen/LU>
 #include <cmath>
+#include <limits>
 
 #include "invar/mech/passive.hpp"
+#include "invar/mech/tendon_points.hpp"
 #include "invar/model/joint/kinds.hpp"
 
 namespace invar {
@@ -20,9 +21,6 @@ namespace {
 
 // Relative rotations (rad) below this change the energy of a ball's spring like its moment at the middle, to round-off.
 constexpr double kSmallTurn = 3e-5;
-
-bool slack(const Tendon& t, double stretch) { return t.tension_only && !(stretch > 0); }
-double elastic_tension(const Tendon& t, double s) { return slack(t, s - t.rest) ? 0.0 : t.stiffness * (s - t.rest); }
 
 // (max(0, b)² - max(0, a)²) / (2 (b - a)): the secant of a one-sided spring, 0/0 taken care of.
 double one_sided(double a, double b) {
@@ -47,14 +45,10 @@ double elastic_effort(const Passive& p, double q) {
   return spring_and_stop(p, q, 0, unused);
 }
 
-double mean_tension(const Tendon& t, double s0, double s1) {
-  return t.stiffness * (t.tension_only ? one_sided(s0 - t.rest, s1 - t.rest) : 0.5 * (s0 + s1) - t.rest);
-}
-
 // What of the tension loses energy: a damper, as far as the tendon can pull.
-double lossy_tension(const Tendon& t, double s, double rate) {
-  if (slack(t, s - t.rest)) return 0;
-  const double elastic = t.stiffness * (s - t.rest), total = elastic + t.damping * rate;
+double lossy_tension(const Tendon& t, double stretch, double rate) {
+  if (t.tension_only && !(stretch > 0)) return 0;
+  const double elastic = elastic_tension(t, stretch), total = elastic + t.damping * rate;
   return (t.tension_only ? std::max(0.0, total) : total) - elastic;
 }
 
@@ -87,9 +81,11 @@ NaturalForces::NaturalForces(const NaturalCoordinates& coordinates)
   for (const Tendon& tendon : model.tendons()) {
     Line line{{}, std::vector<double>(tendon.points.size(), 0.0), &tendon};
     for (const Tendon::Point& p : tendon.points) line.points.push_back(c_.point(p.body, p.p_BP));
+    forces_.resize(std::max(forces_.size(), line.points.size()));
     tendons_.push_back(std::move(line));
     dissipative_ = dissipative_ || tendon.damping > 0;
   }
+  from_ = to_ = forces_;
   refresh();
 }
 
@@ -115,10 +111,8 @@ double NaturalForces::elastic_energy(const VecX& x, const VecX& wound) const {
     if (s.freedom.kind != NaturalFreedom::Kind::Ball)
       sum += spring_and_stop_energy(s.passive, coordinate(c_, s.freedom, x, wound[s.v]));
   for (const Ball& ball : balls_) sum += ball_energy(ball, x);
-  for (const Line& line : tendons_) {
-    const double s = length(line, x, nullptr).length;
-    sum += 0.5 * elastic_tension(*line.tendon, s) * (s - line.tendon->rest);
-  }
+  for (const Line& line : tendons_)
+    sum += invar::elastic_energy(*line.tendon, length_of(place(line, x, from_)) - line.tendon->rest);
   return sum;
 }
 
@@ -137,7 +131,10 @@ void NaturalForces::add_elastic(const VecX& x, const VecX& wound, double factor,
     if (effort != 0) gradient(c_, s.freedom, x).add_to(f, factor * effort, c_.per_body());
   }
   for (const Ball& ball : balls_) add_ball(ball, x, factor, f);
-  for (const Line& line : tendons_) add_line(line, x, elastic_tension(*line.tendon, length(line, x, nullptr).length), factor, f);
+  for (const Line& line : tendons_) {
+    const auto p = place(line, x, from_);
+    pull(line, tension_at(*line.tendon, p).value, p, p, factor, f);
+  }
 }
 
 void NaturalForces::add_discrete(const VecX& x0, const VecX& x1, const VecX& mid, const VecX& wound, double factor,
@@ -149,7 +146,11 @@ void NaturalForces::add_discrete(const VecX& x0, const VecX& x1, const VecX& mid
     step.gradient.add_to(f, -factor * secant(s.passive, q0, q0 + step.change), c_.per_body());
   }
   for (const Ball& ball : balls_) add_ball_discrete(ball, x0, x1, mid, factor, f);
-  for (const Line& line : tendons_) add_line_discrete(line, x0, x1, mid, factor, f);
+  for (const Line& line : tendons_) {
+    const auto p0 = place(line, x0, from_), p1 = place(line, x1, to_);
+    const double no_damper = std::numeric_limits<double>::infinity();
+    pull(line, tension_over(*line.tendon, p0, p1, no_damper).elastic, p0, p1, factor, f);
+  }
 }
 
 double NaturalForces::add_dissipation(const VecX& x, const VecX& v, const VecX& wound, double factor, VecX& f) const {
@@ -169,10 +170,10 @@ double NaturalForces::add_dissipation(const VecX& x, const VecX& v, const VecX& 
   }
   for (const Line& line : tendons_) {
     if (!(line.tendon->damping > 0)) continue;
-    const Length at = length(line, x, &v);
-    const double tension = lossy_tension(*line.tendon, at.length, at.rate);
-    add_line(line, x, tension, factor, f);
-    lost += tension * at.rate;
+    const auto p = place(line, x, from_);
+    const double s_rate = rate(line, p, v), tension = lossy_tension(*line.tendon, length_of(p) - line.tendon->rest, s_rate);
+    pull(line, tension, p, p, factor, f);
+    lost += tension * s_rate;
   }
   return lost;
 }
@@ -200,46 +201,30 @@ NaturalForces::Power NaturalForces::add_load(const Load& load, const VecX& x, co
   return given;
 }
 
-Vec3 NaturalForces::segment(const Line& line, std::size_t k, const VecX& x) const {
-  Vec3 d = c_.value(line.points[k + 1], x) - c_.value(line.points[k], x);
-  if (c_.plane()) d.z() = line.heights[k + 1] - line.heights[k];
-  return d;
+std::span<const Vec3> NaturalForces::place(const Line& line, const VecX& x, Points& p) const {
+  for (std::size_t k = 0; k < line.points.size(); ++k) {
+    p[k] = c_.value(line.points[k], x);
+    if (c_.plane()) p[k].z() = line.heights[k];
+  }
+  return {p.data(), line.points.size()};
 }
 
-NaturalForces::Length NaturalForces::length(const Line& line, const VecX& x, const VecX* v) const {
-  Length sum;
-  for (std::size_t k = 0; k + 1 < line.points.size(); ++k) {
-    const Vec3 d = segment(line, k, x);
-    const double size = d.norm();
-    sum.length += size;
-    if (v && size > 0) sum.rate += d.dot(c_.linear(line.points[k + 1], *v) - c_.linear(line.points[k], *v)) / size;
-  }
+double NaturalForces::rate(const Line& line, std::span<const Vec3> p, const VecX& v) const {
+  double sum = 0;
+  for (std::size_t k = 0; k + 1 < p.size(); ++k)
+    sum += bend_at(0, p[k + 1] - p[k]).e.dot(c_.linear(line.points[k + 1], v) - c_.linear(line.points[k], v));
   return sum;
 }
 
-// A force on the far end of segment k, its opposite on the near end.
-void NaturalForces::pull(const Line& line, std::size_t k, const Vec3& force, VecX& f) const {
-  const NaturalVector &from = line.points[k], &to = line.points[k + 1];
-  if (to.body != kWorld) c_.spread(to, force, 1, f.data() + c_.per_body() * to.body);
-  if (from.body != kWorld) c_.spread(from, force, -1, f.data() + c_.per_body() * from.body);
-}
-
-void NaturalForces::add_line(const Line& line, const VecX& x, double tension, double factor, VecX& f) const {
+// The forces at the points of one instant (p0 = p1) or of a step, on the coordinates.
+void NaturalForces::pull(const Line& line, double tension, std::span<const Vec3> p0, std::span<const Vec3> p1, double factor,
+                         VecX& f) const {
   if (tension == 0) return;
-  for (std::size_t k = 0; k + 1 < line.points.size(); ++k) {
-    const Vec3 d = segment(line, k, x);
-    if (const double size = d.norm(); size > 0) pull(line, k, (-factor * tension / size) * d, f);
-  }
-}
-
-void NaturalForces::add_line_discrete(const Line& line, const VecX& x0, const VecX& x1, const VecX& mid, double factor,
-                                      VecX& f) const {
-  const double tension = mean_tension(*line.tendon, length(line, x0, nullptr).length, length(line, x1, nullptr).length);
-  if (tension == 0) return;
-  for (std::size_t k = 0; k + 1 < line.points.size(); ++k) {
-    const double sizes = segment(line, k, x0).norm() + segment(line, k, x1).norm();
-    if (sizes > 0) pull(line, k, (-2 * factor * tension / sizes) * segment(line, k, mid), f);
-  }
+  const std::span<Vec3> at{forces_.data(), p0.size()};
+  std::fill(at.begin(), at.end(), Vec3::Zero());
+  add_forces(tension, p0, p1, at);
+  for (std::size_t k = 0; k < at.size(); ++k)
+    if (const int b = line.points[k].body; b != kWorld) c_.spread(line.points[k], at[k], factor, f.data() + c_.per_body() * b);
 }
 
 // Attitude of M in F from the rotations nearest to the directors.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <span>
+
 #include "invar/mech/natural_elimination.hpp"
 #include "invar/mech/natural_freedoms.hpp"
 
@@ -60,14 +62,10 @@ class NaturalForces {
     std::vector<double> heights;
     const Tendon* tendon;
   };
-  struct Length {
-    double length = 0, rate = 0;
-  };
-  Vec3 segment(const Line& line, std::size_t k, const VecX& x) const;
-  Length length(const Line& line, const VecX& x, const VecX* v) const;
-  void pull(const Line& line, std::size_t k, const Vec3& force, VecX& f) const;
-  void add_line(const Line& line, const VecX& x, double tension, double factor, VecX& f) const;
-  void add_line_discrete(const Line& line, const VecX& x0, const VecX& x1, const VecX& mid, double factor, VecX& f) const;
+  using Points = std::vector<Vec3>;  // of the longest tendon
+  std::span<const Vec3> place(const Line& line, const VecX& x, Points& p) const;
+  double rate(const Line& line, std::span<const Vec3> p, const VecX& v) const;
+  void pull(const Line& line, double tension, std::span<const Vec3> p0, std::span<const Vec3> p1, double factor, VecX& f) const;
   void add_ball(const Ball& ball, const VecX& x, double factor, VecX& f) const;
   void add_ball_discrete(const Ball& ball, const VecX& x0, const VecX& x1, const VecX& mid, double factor, VecX& f) const;
   double ball_energy(const Ball& ball, const VecX& x) const;
@@ -81,8 +79,9 @@ class NaturalForces {
   std::vector<Ball> balls_;               // springs of balls
   std::vector<Line> tendons_;
   bool dissipative_ = false;
-  mutable MatX block_;   // per_body square
-  mutable VecX change_;  // like x
+  mutable MatX block_;                 // per_body square
+  mutable VecX change_;                // like x
+  mutable Points from_, to_, forces_;  // of one tendon
 };
 
 }  // namespace invar

@@ -6,6 +6,7 @@
 
 #include "invar/mech/natural_forces.hpp"
 #include "invar/mech/passive.hpp"
+#include "invar/mech/tendon_points.hpp"
 
 namespace invar {
 namespace {
@@ -54,18 +55,16 @@ void NaturalForces::add_slopes(const VecX& x, const VecX& v, const VecX& wound, 
         add_outer(gradient(c_, freedoms_[static_cast<std::size_t>(joint.v0 + ball_start(joint) + k)], x),
                   stiff * ball.stiffness[k], e, u, to);
     }
-  for (const Line& line : tendons_) {
-    const double s = length(line, x, nullptr).length;
-    const bool hangs = line.tendon->tension_only && !(s > line.tendon->rest);
-    if (hangs) continue;
-    add_line_slopes(line, x, stiff, e, u, to);
-  }
+  if (stiff != 0)
+    for (const Line& line : tendons_) add_line_slopes(line, x, stiff, e, u, to);
 }
 
 // Segment by segment: the sum over pairs of segments of one body pair is what counts; pairs of segments are few.
 void NaturalForces::add_line_slopes(const Line& line, const VecX& x, double stiff, int e, int u, NaturalElimination& to) const {
   const int n = c_.per_body();
-  const double tension = line.tendon->stiffness * (length(line, x, nullptr).length - line.tendon->rest);
+  const std::span<const Vec3> at = place(line, x, from_);
+  const Tension T = tension_at(*line.tendon, at);
+  if (T.slope == 0) return;
   // The derivative of a direction c · point, as rows of a 3 x n matrix.
   const auto jacobian = [&](const NaturalVector& a) {
     Jacobian J = Jacobian::Zero(3, n);
@@ -80,11 +79,9 @@ void NaturalForces::add_line_slopes(const Line& line, const VecX& x, double stif
   const std::size_t segments = line.points.size() - 1;
   for (std::size_t p = 0; p < segments; ++p)
     for (std::size_t q = 0; q < segments; ++q) {
-      const Vec3 dp = segment(line, p, x), dq = segment(line, q, x);
-      const double lp = dp.norm(), lq = dq.norm();
-      if (!(lp > 0 && lq > 0)) continue;
-      Mat3 K = line.tendon->stiffness * (dp / lp) * (dq / lq).transpose();
-      if (p == q) K += std::max(0.0, tension / lp) * (Mat3::Identity() - (dp / lp) * (dp / lp).transpose());
+      const Bend bp = bend_at(T.value, at[p + 1] - at[p]), bq = bend_at(T.value, at[q + 1] - at[q]);
+      Mat3 K = T.slope * bp.e * bq.e.transpose();
+      if (p == q) K += bp.bend;
       for (int a = 0; a < 2; ++a)
         for (int b = 0; b < 2; ++b) {
           const NaturalVector& pa = line.points[p + static_cast<std::size_t>(a)];
