@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,16 @@
 #include "invar/io/text_file.hpp"
 
 namespace invar::cli {
+namespace {
+
+std::atomic<bool> stop_requested{false};
+
+extern "C" void on_signal(int number) {
+  stop_requested.store(true);
+  std::signal(number, SIG_DFL);
+}
+
+}  // namespace
 
 void report(const Error& error, Context& context) {
   fmt::print(stderr, "error: {}\n", error.text());
@@ -52,14 +63,22 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
+const std::atomic<bool>& stop_on_signal() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  return stop_requested;
+}
+
 ProgressLine::ProgressLine(const Context& context) : enabled_(!context.quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
-void ProgressLine::show(const Progress& p) {
+void ProgressLine::show(const Progress& p) { show(p, fmt::format("t = {:.4g} of {:g} s, {} steps", p.t, p.end, p.steps)); }
+
+void ProgressLine::show(const Progress& p, const std::string& what) {
   if (!enabled_ || (!terminal_ && p.wall - last_ < 5)) return;
   last_ = p.wall;
   const double part = std::clamp((p.t - p.start) / (p.end - p.start), 0.0, 1.0);
   const double left = part > 0 ? p.wall * (1 - part) / part : 0;
-  const std::string words = fmt::format("t = {:.4g} of {:g} s, {} steps, {:.0f} s left", p.t, p.end, p.steps, left);
+  const std::string words = fmt::format("{}, {:.0f} s left", what, left);
   if (!terminal_) {
     fmt::print(stderr, "{:3.0f} %  {}\n", 100 * part, words);
     return;

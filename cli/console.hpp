@@ -37,11 +37,16 @@ void print_json(const nlohmann::ordered_json& json);
 /// The whole of a file, or of standard input for "-"; at most 64 MiB.
 Result<std::string> read_text(const std::string& path);
 
+/// From now on the first Ctrl-C or SIGTERM sets this flag, so that a run ends after its step; the second one is not caught.
+const std::atomic<bool>& stop_on_signal();
+
 /// Progress of a run on stderr: one line that rewrites itself on a terminal, a plain line every few seconds otherwise.
 class ProgressLine {
  public:
   explicit ProgressLine(const Context& context);
   void show(const Progress& progress);
+  /// The same with words of the caller's in place of times and steps.
+  void show(const Progress& progress, const std::string& what);
   void clear();
 
  private:

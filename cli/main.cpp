@@ -48,6 +48,7 @@ int go(int argc, char** argv) {
   add_info(app, context);
   add_eval(app, context);
   add_run(app, context);
+  add_compare(app, context);
   add_report(app, context);
   try {
     app.parse(argc, argv);

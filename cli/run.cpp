@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
-
 #include "console.hpp"
 #include "invar/io/hdf5.hpp"
 #include "invar/io/output.hpp"
@@ -18,14 +16,6 @@ struct Arguments {
   std::string scenario, output;
   bool force = false;
 };
-
-std::atomic<bool> stop_requested{false};
-
-// The first Ctrl-C ends the run after its step; the second one is not caught.
-extern "C" void on_signal(int number) {
-  stop_requested.store(true);
-  std::signal(number, SIG_DFL);
-}
 
 Result<Output> make_output(const Arguments& args, const Context& context) {
   Found found{};
@@ -72,13 +62,11 @@ void run_verb(const Arguments& args, Context& context) {
   auto output = make_output(args, context);
   if (!output) return report(output.error(), context);
 
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
   LogWriter log(output->log());
   ProgressLine line(context);
   RunOptions options;
   options.sink = &log;
-  options.stop = &stop_requested;
+  options.stop = &stop_on_signal();
   options.progress = [&](const Progress& p) { line.show(p); };
   auto outcome = run(*scenario, options);
   line.clear();

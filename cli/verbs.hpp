@@ -21,6 +21,7 @@ void add_check(CLI::App& app, Context& context);
 void add_info(CLI::App& app, Context& context);
 void add_eval(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
+void add_compare(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
 
 }  // namespace invar::cli

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/run/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+
+namespace invar::testing {
+namespace {
+
+using nlohmann::json;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+json way(const json& result, const std::string& name) {
+  for (const json& w : result["ways"])
+    if (w["way"] == name) return w;
+  ADD_FAILURE() << "no way '" << name << "' in " << result.dump(2);
+  return {};
+}
+
+TEST(Compare, WaysOfOneMotionAgreeWithinTheErrorsThatTheyShow) {
+  for (const char* name : {"pendulum", "four_bar"}) {
+    const Ended e = invar({"compare", scenario(name), "--json"});
+    EXPECT_EQ(e.code, 0) << e.out << e.err;
+    const json result = json::parse(e.out);
+    EXPECT_EQ(result["reference"], "augmented/rk4");
+    EXPECT_TRUE(result["within"].get<bool>());
+    const json dopri5 = way(result, "augmented/dopri5");
+    EXPECT_EQ(dopri5["verdict"], "within");
+    EXPECT_GT(dopri5["instants"].get<int>(), 100);
+    EXPECT_GT(dopri5["largest"]["position"].get<double>(), 0);
+    EXPECT_LE(dopri5["largest"]["position"].get<double>(), dopri5["bound"]["position"].get<double>());
+    EXPECT_EQ(dopri5["over_time"]["time"].size(), dopri5["over_time"]["energy"].size());
+    EXPECT_EQ(dopri5["over_time"]["position"][0], 0);
+  }
+}
+
+TEST(Compare, ABoundThatIsExceededIsExitCodeOneAndNamesWhatAndWhen) {
+  const Ended e = invar({"compare", scenario("pendulum"), "--bound", "1e-6"});
+  EXPECT_EQ(e.code, 1) << e.out;
+  EXPECT_TRUE(has(e.out, "exceeds") && has(e.out, "at t = ")) << e.out;
+  const Ended wide = invar({"compare", scenario("pendulum"), "--bound", "1"});
+  EXPECT_EQ(wide.code, 0) << wide.out;
+}
+
+TEST(Compare, OnlyAndReferenceChooseByName) {
+  const Ended e = invar({"compare", scenario("pendulum"), "--only", "rk4", "--reference", "augmented/dopri5", "--json"});
+  EXPECT_EQ(e.code, 0) << e.err;
+  const json result = json::parse(e.out);
+  EXPECT_EQ(result["reference"], "augmented/dopri5");
+  for (const json& w : result["ways"])
+    EXPECT_TRUE(has(w["way"].get<std::string>(), "rk4") || w["way"] == "augmented/dopri5") << w["way"];
+}
+
+TEST(Compare, AnUnknownReferenceIsBadInputWithASuggestion) {
+  const Ended e = invar({"compare", scenario("pendulum"), "--reference", "augmented/rk"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "did you mean 'augmented/rk4'")) << e.err;
+  EXPECT_EQ(invar({"compare", scenario("pendulum"), "--only", "nothing_like_it"}).code, 2);
+  EXPECT_EQ(invar({"compare", "no_such_file.toml"}).code, 2);
+  EXPECT_EQ(invar({"compare", scenario("pendulum"), "--step", "-1"}).code, 2);
+}
+
+TEST(Compare, HelpHasAnExample) { EXPECT_TRUE(has(invar({"compare", "--help"}).out, "Example: invar compare ")); }
+
+/// Pushes in every run but the first two, which are those of the reference: time going back tells a new run.
+class Fickle final : public Environment {
+ public:
+  void add(Instant at, const Bodies&, Load& load) const override {
+    if (at.t < last_ - 0.5) ++runs_;
+    last_ = at.t;
+    if (runs_ >= 2) load.port[0].force += Vec3(0, 0, 1e-3);
+  }
+
+ private:
+  mutable double last_ = 0;
+  mutable int runs_ = 0;
+};
+
+TEST(Compare, SeesAForceThatOnlySomeWaysFeel) {
+  ModelSpec spec;
+  BodySpec body;
+  body.name = "rod", body.inertia = solid_box(1, {1, 0.1, 0.1}), body.inertia.p_BC = {0.5, 0, 0};
+  JointSpec joint;
+  joint.name = "pin", joint.kind = JointKind::Revolute, joint.child = "rod", joint.axis = Vec3::UnitY();
+  spec.bodies.push_back(body), spec.joints.push_back(joint);
+  Scenario s;
+  s.model = std::make_shared<const Model>(*Model::build(spec));
+  s.start = Start(*s.model);
+  s.method.step = 1e-3;
+  CompareOptions options;
+  options.only = {"dopri5"};
+  const auto same = compare(s, options);
+  ASSERT_TRUE(same) << same.error().text();
+  EXPECT_TRUE(same->within());
+  s.environments.push_back(std::make_shared<Fickle>());
+  const auto differs = compare(s, options);
+  ASSERT_TRUE(differs) << differs.error().text();
+  EXPECT_FALSE(differs->within());
+}
+
+}  // namespace
+}  // namespace invar::testing
