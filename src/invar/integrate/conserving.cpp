@@ -5,6 +5,7 @@
 
 #include "invar/base/check.hpp"
 #include "invar/mech/cayley/shell.hpp"
+#include "invar/mech/energy.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/natural.hpp"
 
@@ -22,7 +23,7 @@ class Conserving::Core {
  public:
   virtual ~Core() = default;
   virtual const Natural& natural() const = 0;
-  virtual void place(const State& x) = 0;
+  virtual Verdict place(const State& x) = 0;
   virtual Verdict step(System& system, double t, double h, int stage, State& x, StepReport& report) = 0;
 };
 
@@ -42,20 +43,21 @@ class AtMiddle final : public cayley::Loading {
 template <class G>
 class CoreIn final : public Conserving::Core {
  public:
-  CoreIn(const Natural& natural, const Plane* plane, bool stabilised)
+  CoreIn(const Natural& natural, const Plane* plane, bool stabilised, double h)
       : natural_(natural),
-        shell_(natural.model(), plane, stabilised),
+        stabilised_(stabilised),
+        shell_(natural.model(), plane, stabilised, h),
         bodies_(natural.model().bodies().size()),
         q_(VecX::Zero(natural.model().nq())),
         v_(VecX::Zero(natural.model().nv())) {}
 
   const Natural& natural() const override { return natural_; }
 
-  void place(const State& x) override {
+  Verdict place(const State& x) override {
     natural_.bodies(x, bodies_);
     joint_coordinates(natural_.model(), bodies_, q_, v_);
     unwind(natural_.model(), x.wound, q_);
-    shell_.place(q_, v_, bodies_);
+    return shell_.place(q_, v_, bodies_);
   }
 
   Verdict step(System& system, double t, double h, int stage, State& x, StepReport& report) override {
@@ -63,6 +65,7 @@ class CoreIn final : public Conserving::Core {
     const Verdict verdict = advance(system, t, h, 0, x, report);
     if (!verdict.ok()) return verdict;
     write(x);
+    if (!stabilised_ && shell_.rotor_energy() > 0) report.hamiltonian = hamiltonian(x);
     return verdict;
   }
 
@@ -70,7 +73,7 @@ class CoreIn final : public Conserving::Core {
   // The whole, or half of it twice.
   Verdict advance(System& system, double t, double h, int depth, State& x, StepReport& report) {
     const Verdict verdict = whole(system, t, h, x, report);
-    if (verdict.ok() || verdict.status == Status::NoInertia || depth == kDepth) return verdict;
+    if (verdict.ok() || depth == kDepth) return verdict;
     ++report.substeps;
     shell_.forget();
     if (const Verdict half = advance(system, t, 0.5 * h, depth + 1, x, report); !half.ok()) return half;
@@ -94,29 +97,44 @@ class CoreIn final : public Conserving::Core {
     return verdict;
   }
 
+  // The energy of the bodies, with the rates that the rotors have for themselves.
+  double hamiltonian(const State& x) {
+    const Model& model = natural_.model();
+    natural_.bodies(x, bodies_);
+    joint_coordinates(model, bodies_, q_, v_);
+    unwind(model, x.wound, q_);
+    double energy_of_bodies = energy(model, bodies_, q_, v_).total();
+    for (const Joint& joint : model.joints())
+      for (int k = 0; k < joint.nv; ++k)
+        energy_of_bodies -= 0.5 * joint.passive[static_cast<std::size_t>(k)].armature * v_[joint.v0 + k] * v_[joint.v0 + k];
+    return energy_of_bodies + shell_.rotor_energy();
+  }
+
   // Node 0 of the tree in the coordinates of the natural formulation.
   void write(State& x) const {
     const auto& tree = shell_.tree();
     for (std::size_t body = 0; body < bodies_.size(); ++body) {
-      const int i = tree.skeleton().part_of_body[body];
-      const auto& b = tree.slots()[i];
+      const cayley::Place& place = tree.skeleton().places[body];
+      const auto& b = tree.slots()[place.part];
+      const typename G::Lin arm = b.R0 * tree.centre(static_cast<int>(body));
       if constexpr (G::A == 3) {
-        const Mat3 R = b.R0 * tree.skeleton().parts[i].R_SB;
-        const Mat3 spun = cayley::InSpace::spin(b.R0 * b.W0) * R;
+        const Mat3 R = b.R0 * place.R_SB;
+        const Vec3 w = b.R0 * b.W0;
+        const Mat3 spun = InSpace::spin(w) * R;
         const auto at = static_cast<Eigen::Index>(12 * body);
-        x.q.segment<12>(at) << b.phi0, R.col(0), R.col(1), R.col(2);
-        x.v.segment<12>(at) << b.v0, spun.col(0), spun.col(1), spun.col(2);
+        x.q.segment<12>(at) << b.phi0 + arm, R.col(0), R.col(1), R.col(2);
+        x.v.segment<12>(at) << b.v0 + w.cross(arm), spun.col(0), spun.col(1), spun.col(2);
       } else {
-        const Eigen::Vector2d d =
-            b.R0 * (tree.basis(i).transpose() * (tree.skeleton().parts[i].R_SB * tree.plane()->bodies[body].b1));
+        const Eigen::Vector2d d = b.R0 * (tree.basis(place.part).transpose() * (place.R_SB * tree.plane()->bodies[body].b1));
         const auto at = static_cast<Eigen::Index>(4 * body);
-        x.q.segment<4>(at) << b.phi0, d;
-        x.v.segment<4>(at) << b.v0, InPlane::cross(b.W0, d);
+        x.q.segment<4>(at) << b.phi0 + arm, d;
+        x.v.segment<4>(at) << b.v0 + InPlane::cross(b.W0, arm), InPlane::cross(b.W0, d);
       }
     }
   }
 
   const Natural& natural_;
+  bool stabilised_;
   cayley::Shell<G> shell_;
   Bodies bodies_;
   VecX q_, v_;
@@ -140,12 +158,13 @@ Verdict Conserving::step(System& system, double t, double h, State& x, double& h
   if (!core_ || &core_->natural() != natural) {
     const auto& plane = natural->coordinates().plane();
     if (plane)
-      core_ = std::make_unique<CoreIn<InPlane>>(*natural, &*plane, stabilised_);
+      core_ = std::make_unique<CoreIn<InPlane>>(*natural, &*plane, stabilised_, h);
     else
-      core_ = std::make_unique<CoreIn<InSpace>>(*natural, nullptr, stabilised_);
+      core_ = std::make_unique<CoreIn<InSpace>>(*natural, nullptr, stabilised_, h);
     fresh_ = true;
   }
-  if (fresh_ || x.q != end_.q || x.v != end_.v) core_->place(x);
+  if (fresh_ || x.q != end_.q || x.v != end_.v)
+    if (const Verdict verdict = core_->place(x); !verdict.ok()) return verdict;
   fresh_ = false;
   start_ = x;
   report_ = {};

@@ -15,6 +15,10 @@ namespace {
 
 constexpr int kLoads = 8;            // how often a load that depends on the motion is asked for
 constexpr double kSameLoad = 1e-14;  // relative change below which it has settled
+constexpr int kPasses = 5, kMostPasses = 10;
+constexpr double kGiven = 1e-6;     // share of its kinetic energy by which a motion may be changed to restore energy
+constexpr double kNothing = 1e-16;  // of the kinetic energy
+constexpr double kRate = 1e-14;     // of velocities: what a projection may leave on closures
 
 // The inverse on the range: an ideal rod does not feel moments about itself.
 template <class AA>
@@ -57,8 +61,8 @@ typename G::Ang into(const typename G::Rot& R, const typename G::Ang& a) {
 }  // namespace
 
 template <class G>
-Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised)
-    : tree_(model, plane), stabilised_(stabilised), bodies_(model.bodies().size()), load_(model) {
+Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double h)
+    : tree_(model, plane, h), stabilised_(stabilised), bodies_(model.bodies().size()), load_(model), next_(model) {
   const std::size_t n = tree_.slots().size();
   parts_.resize(n);
   balance_.resize(n);
@@ -75,21 +79,25 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised)
       if (part.root == std::max(a, b)) part.root = std::min(a, b);
   }
   velocities_.assign(n, Vec::Zero());
-  normal_ = wrench_ = saved_ = mu_ = velocities_;
+  normal_ = wrench_ = saved_ = velocities_;
   rotors_.assign(n, 0.0);
-  rotor_normal_ = saved_rotors_ = rotor_mu_ = rotors_;
-  tie_mu_.assign(static_cast<std::size_t>(tree_.rows()), 0.0);
-  for (Past& past : past_) {
-    for (auto& w : past.wrenches) w = velocities_;
-    for (auto& r : past.rotors) r = rotors_;
-    for (auto& t : past.ties) t = tie_mu_;
-  }
+  rotor_normal_ = saved_rotors_ = rotors_;
+  mu_ = {velocities_, std::vector<double>(static_cast<std::size_t>(tree_.rows()), 0.0), rotors_};
+  found_ = mu_;
+  for (Past& past : past_) past.mu.fill(mu_);
 }
 
 template <class G>
-void Shell<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
-  tree_.place(q, v, bodies);
+Verdict Shell<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
   forget();
+  return tree_.place(q, v, bodies);
+}
+
+template <class G>
+double Shell<G>::rotor_energy() const {
+  double sum = 0;
+  for (const Slot<G>& b : tree_.slots()) sum += 0.5 * b.armature * b.rate0 * b.rate0;
+  return sum;
 }
 
 template <class G>
@@ -117,30 +125,36 @@ typename Shell<G>::Vec Shell<G>::weighted(int i, const Vec& n, const typename G:
   return out;
 }
 
-// Extrapolates μ and adds n_0 = M⁻¹ G_0ᵀ μ to the velocities of node 0.
 template <class G>
-void Shell<G>::enter() {
+void Shell<G>::extrapolate() {
   static constexpr double kWeights[4][3] = {{0, 0, 0}, {1, 0, 0}, {2, -1, 0}, {3, -3, 1}};
   const Past& past = past_[stage_];
   const double* w = kWeights[past.known];
+  for (std::size_t r = 0; r < mu_.ties.size(); ++r)
+    mu_.ties[r] = w[0] * past.mu[0].ties[r] + w[1] * past.mu[1].ties[r] + w[2] * past.mu[2].ties[r];
+  for (std::size_t i = 1; i < mu_.wrenches.size(); ++i) {
+    mu_.wrenches[i] = w[0] * past.mu[0].wrenches[i] + w[1] * past.mu[1].wrenches[i] + w[2] * past.mu[2].wrenches[i];
+    mu_.rotors[i] = w[0] * past.mu[0].rotors[i] + w[1] * past.mu[1].rotors[i] + w[2] * past.mu[2].rotors[i];
+  }
+}
+
+// Adds n_0 = M⁻¹ G_0ᵀ μ to the velocities of node 0.
+template <class G>
+void Shell<G>::enter() {
   auto& slots = tree_.slots();
-  for (std::size_t r = 0; r < tie_mu_.size(); ++r)
-    tie_mu_[r] = w[0] * past.ties[0][r] + w[1] * past.ties[1][r] + w[2] * past.ties[2][r];
   std::fill(wrench_.begin(), wrench_.end(), Vec::Zero());
   for (std::size_t i = slots.size(); i-- > 1;) {
     if (!slots[i].massive) continue;
-    mu_[i] = w[0] * past.wrenches[0][i] + w[1] * past.wrenches[1][i] + w[2] * past.wrenches[2][i];
-    rotor_mu_[i] = w[0] * past.rotors[0][i] + w[1] * past.rotors[1][i] + w[2] * past.rotors[2][i];
     const Slot<G>& b = slots[i];
-    const Lin f = b.R0 * mu_[i].template head<G::L>();
-    const Ang t = out_of<G>(b.R0, Ang(mu_[i].template tail<G::A>()));
+    const Lin f = b.R0 * mu_.wrenches[i].template head<G::L>();
+    const Ang t = out_of<G>(b.R0, Ang(mu_.wrenches[i].template tail<G::A>()));
     wrench_[i].template head<G::L>() += f;
     wrench_[i].template tail<G::A>() += t;
     const int a = parts_[i].massive_inner;
     wrench_[a].template head<G::L>() -= f;
     wrench_[a].template tail<G::A>() -= t + G::moment(b.phi0 - slots[a].phi0, f);
   }
-  tree_.add_tie_wrenches(0, tie_mu_, wrench_);
+  tree_.add_tie_wrenches(0, mu_.ties, wrench_);
   for (Balance& balance : balance_) balance = {};
   for (std::size_t i = 1; i < slots.size(); ++i) {
     Slot<G>& b = slots[i];
@@ -148,8 +162,8 @@ void Shell<G>::enter() {
     saved_rotors_[i] = b.rate0;
     Balance& balance = balance_[parts_[i].root];
     if (b.armature > 0) {
-      const double n = rotor_mu_[i] / b.armature;
-      balance.defect -= 0.5 * rotor_mu_[i] * (n + 2 * b.rate0);
+      const double n = mu_.rotors[i] / b.armature;
+      balance.defect -= 0.5 * mu_.rotors[i] * (n + 2 * b.rate0);
       b.rate0 += n;
     }
     if (!b.massive) continue;
@@ -162,41 +176,19 @@ void Shell<G>::enter() {
   }
 }
 
-// From M n_1 = G_1ᵀ μ to μ, and half of what it differs by into the memory.
 template <class G>
-void Shell<G>::multipliers_from_normals() {
+void Shell<G>::restore() {
   auto& slots = tree_.slots();
-  Past& past = past_[stage_];
-  std::rotate(past.wrenches.begin(), past.wrenches.end() - 1, past.wrenches.end());
-  std::rotate(past.ties.begin(), past.ties.end() - 1, past.ties.end());
-  std::rotate(past.rotors.begin(), past.rotors.end() - 1, past.rotors.end());
-  // The step reflects normal velocities: what is found differs from the right μ as much as the guess, on the other side.
-  const auto blend = [](const auto& guess, const auto& found) { return 0.5 * (guess + found); };
-  const auto& ties = tree_.projection_multipliers();
-  for (std::size_t r = 0; r < ties.size(); ++r) past.ties[0][r] = blend(tie_mu_[r], ties[r]);
-  std::fill(wrench_.begin(), wrench_.end(), Vec::Zero());
-  tree_.add_tie_wrenches(1, ties, wrench_);
-  for (Vec& w : wrench_) w = -w;
-  for (std::size_t i = slots.size(); i-- > 1;) {
-    const Slot<G>& b = slots[i];
-    if (b.armature > 0) past.rotors[0][i] = blend(rotor_mu_[i], b.armature * rotor_normal_[i]);
-    if (!b.massive) continue;
-    const Vec through = wrench_[i] + weighted(static_cast<int>(i), normal_[i], b.R1);
-    const Lin f = through.template head<G::L>();
-    const Ang t = through.template tail<G::A>();
-    Vec own;
-    own << b.R1.transpose() * f, into<G>(b.R1, t);
-    past.wrenches[0][i] = blend(mu_[i], own);
-    const int a = parts_[i].massive_inner;
-    wrench_[a].template head<G::L>() += f;
-    wrench_[a].template tail<G::A>() += t + G::moment(b.phi1 - slots[a].phi1, f);
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    slots[i].v0 = saved_[i].template head<G::L>();
+    slots[i].W0 = saved_[i].template tail<G::A>();
+    slots[i].rate0 = saved_rotors_[i];
   }
-  past.known = std::min(past.known + 1, 3);
 }
 
-// Takes n_1 = v - P v away from the velocities of node 1.
+// n_1 = v - P v, and from M n_1 = G_1ᵀ μ the μ that belongs to it.
 template <class G>
-Verdict Shell<G>::leave() {
+Verdict Shell<G>::find_normals() {
   auto& slots = tree_.slots();
   for (std::size_t i = 1; i < slots.size(); ++i) {
     const Slot<G>& b = slots[i];
@@ -207,25 +199,86 @@ Verdict Shell<G>::leave() {
   velocities_ = normal_;
   rotors_ = rotor_normal_;
   if (const Verdict verdict = tree_.project(velocities_, rotors_); !verdict.ok()) return verdict;
-  for (std::size_t i = 1; i < slots.size(); ++i) {
-    Slot<G>& b = slots[i];
-    Balance& balance = balance_[parts_[i].root];
-    if (b.armature > 0) {
-      rotor_normal_[i] -= rotors_[i];
-      b.rate1 -= rotor_normal_[i];
-      balance.defect += 0.5 * b.armature * rotor_normal_[i] * (rotor_normal_[i] + 2 * b.rate1);
-    }
+  found_.ties = tree_.projection_multipliers();
+  // Where closures are badly conditioned, what the first projection left is projected again.
+  if (tree_.tie_rate(velocities_) > kRate * tree_.speed()) {
+    if (const Verdict verdict = tree_.project(velocities_, rotors_); !verdict.ok()) return verdict;
+    for (std::size_t r = 0; r < found_.ties.size(); ++r) found_.ties[r] += tree_.projection_multipliers()[r];
+  }
+  std::fill(wrench_.begin(), wrench_.end(), Vec::Zero());
+  tree_.add_tie_wrenches(1, found_.ties, wrench_);
+  for (Vec& w : wrench_) w = -w;
+  for (std::size_t i = slots.size(); i-- > 1;) {
+    const Slot<G>& b = slots[i];
+    rotor_normal_[i] -= rotors_[i];
+    found_.rotors[i] = b.armature * rotor_normal_[i];
     if (!b.massive) continue;
     normal_[i] -= velocities_[i];
-    const Lin n = normal_[i].template head<G::L>();
-    const Ang N = into<G>(b.R1, Ang(normal_[i].template tail<G::A>()));
-    b.v1 -= n;
-    b.W1 -= N;
-    balance.defect += 0.5 * (b.mass * n.dot(n + 2 * b.v1) + N.dot(b.J * (N + 2 * b.W1)));
+    const Vec through = wrench_[i] + weighted(static_cast<int>(i), normal_[i], b.R1);
+    const Lin f = through.template head<G::L>();
+    const Ang t = through.template tail<G::A>();
+    found_.wrenches[i] << b.R1.transpose() * f, into<G>(b.R1, t);
+    const int a = parts_[i].massive_inner;
+    wrench_[a].template head<G::L>() += f;
+    wrench_[a].template tail<G::A>() += t + G::moment(b.phi1 - slots[a].phi1, f);
   }
-  multipliers_from_normals();
-  restore_energy();
   return {};
+}
+
+// The step reflects normal velocities: what is found differs from the right μ as much as the guess, on the other side.
+template <class G>
+void Shell<G>::improve() {
+  for (std::size_t r = 0; r < mu_.ties.size(); ++r) mu_.ties[r] = 0.5 * (mu_.ties[r] + found_.ties[r]);
+  for (std::size_t i = 1; i < mu_.wrenches.size(); ++i) {
+    mu_.wrenches[i] = 0.5 * (mu_.wrenches[i] + found_.wrenches[i]).eval();
+    mu_.rotors[i] = 0.5 * (mu_.rotors[i] + found_.rotors[i]);
+  }
+}
+
+// What energy n_0 and n_1 have cost, and the kinetic energy of the motion that can give it back, into velocities_. Whether that
+// is enough: a floating component that hardly moves in itself has nothing to give.
+template <class G>
+bool Shell<G>::account() {
+  auto& slots = tree_.slots();
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    const Slot<G>& b = slots[i];
+    Balance& balance = balance_[parts_[i].root];
+    if (b.armature > 0) balance.defect += 0.5 * b.armature * rotor_normal_[i] * (rotor_normal_[i] + 2 * rotors_[i]);
+    if (!b.massive) continue;
+    const Vec Mn = weighted(static_cast<int>(i), normal_[i], b.R1);
+    balance.defect += 0.5 * Mn.dot(normal_[i] + 2 * velocities_[i]);
+    balance.whole += 0.5 * velocities_[i].dot(weighted(static_cast<int>(i), velocities_[i], b.R1));
+  }
+  for (std::size_t i = 1; i < slots.size(); ++i)
+    if (parts_[i].root == static_cast<int>(i) && balance_[i].defect != 0) subtract_rigid_motion(static_cast<int>(i));
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    const Slot<G>& b = slots[i];
+    Balance& balance = balance_[parts_[i].root];
+    if (b.armature > 0) balance.kinetic += 0.5 * b.armature * rotors_[i] * rotors_[i];
+    if (b.massive) balance.kinetic += 0.5 * velocities_[i].dot(weighted(static_cast<int>(i), velocities_[i], b.R1));
+  }
+  for (const Balance& balance : balance_)
+    if (std::abs(balance.defect) > kGiven * balance.kinetic && std::abs(balance.defect) > kNothing * balance.whole) return false;
+  return true;
+}
+
+// Takes n_1 away from the velocities of node 1, and gives back what energy that and n_0 have cost.
+template <class G>
+void Shell<G>::leave() {
+  auto& slots = tree_.slots();
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    Slot<G>& b = slots[i];
+    if (b.armature > 0) b.rate1 -= rotor_normal_[i];
+    if (!b.massive) continue;
+    b.v1 -= normal_[i].template head<G::L>();
+    b.W1 -= into<G>(b.R1, Ang(normal_[i].template tail<G::A>()));
+  }
+  improve();
+  Past& past = past_[stage_];
+  std::rotate(past.mu.begin(), past.mu.end() - 1, past.mu.end());
+  past.mu[0] = mu_;
+  past.known = std::min(past.known + 1, 3);
+  restore_energy();
 }
 
 // The velocities of a floating component about its own rigid motion, into velocities_: scaling them changes no momentum.
@@ -264,14 +317,6 @@ void Shell<G>::subtract_rigid_motion(int root) {
 template <class G>
 void Shell<G>::restore_energy() {
   auto& slots = tree_.slots();
-  for (std::size_t i = 1; i < slots.size(); ++i)
-    if (parts_[i].root == static_cast<int>(i) && balance_[i].defect != 0) subtract_rigid_motion(static_cast<int>(i));
-  for (std::size_t i = 1; i < slots.size(); ++i) {
-    const Slot<G>& b = slots[i];
-    Balance& balance = balance_[parts_[i].root];
-    if (b.armature > 0) balance.kinetic += 0.5 * b.armature * rotors_[i] * rotors_[i];
-    if (b.massive) balance.kinetic += 0.5 * velocities_[i].dot(weighted(static_cast<int>(i), velocities_[i], b.R1));
-  }
   // (1 + factor)² kinetic = kinetic + defect. Added, not multiplied: products would round one way.
   for (std::size_t i = 1; i < slots.size(); ++i) {
     Slot<G>& b = slots[i];
@@ -298,14 +343,16 @@ Verdict Shell<G>::solve(double h, Loading* loading) {
   }
   tree_.bodies(bodies_);
   load_ = loading->at(bodies_);
+  tree_.spread(bodies_, load_);
   for (int k = 0; k < kLoads; ++k) {
     const Verdict verdict = tree_.step(h, &load_);
     iterations_ += tree_.iterations();
     if (!verdict.ok()) return verdict;
     tree_.mean_bodies(bodies_);
-    const Load& now = loading->at(bodies_);
-    if (distance(now, load_) <= kSameLoad) break;
-    if (k + 1 < kLoads) load_ = now;
+    next_ = loading->at(bodies_);
+    tree_.spread(bodies_, next_);
+    if (distance(next_, load_) <= kSameLoad) break;
+    if (k + 1 < kLoads) load_ = next_;
   }
   work_ = tree_.work(h, load_);
   return {};
@@ -313,22 +360,32 @@ Verdict Shell<G>::solve(double h, Loading* loading) {
 
 template <class G>
 Verdict Shell<G>::step(double h, Loading* loading) {
-  if (stabilised_) enter();
-  Verdict verdict = solve(h, loading);
-  if (verdict.ok()) {
-    dissipated_ = tree_.dissipated();
-    if (stabilised_) verdict = leave();
-  }
-  if (verdict.ok()) {
-    tree_.accept();
-  } else if (stabilised_) {
-    auto& slots = tree_.slots();
-    for (std::size_t i = 1; i < slots.size(); ++i) {
-      slots[i].v0 = saved_[i].template head<G::L>();
-      slots[i].W0 = saved_[i].template tail<G::A>();
-      slots[i].rate0 = saved_rotors_[i];
+  Verdict verdict;
+  if (!stabilised_) {
+    verdict = solve(h, loading);
+    // Which of redundant rows are independent changes as they turn.
+    if (verdict.ok() && tree_.redundant()) verdict = tree_.project(velocities_, rotors_);
+  } else {
+    // Without earlier steps to extrapolate from, μ is found by passes, each of which leaves O(h w) of the error.
+    extrapolate();
+    int total = 0;
+    const int least = past_[stage_].known < 3 ? kPasses : 1;
+    for (int pass = 1;; ++pass) {
+      enter();
+      verdict = solve(h, loading);
+      total += iterations_;
+      if (verdict.ok()) verdict = find_normals();
+      if (verdict.ok() && account() && pass >= least) break;
+      if (verdict.ok() && pass >= kMostPasses) break;
+      restore();
+      if (!verdict.ok()) break;
+      improve();
     }
+    iterations_ = total;
+    if (verdict.ok()) leave();
   }
+  dissipated_ = tree_.dissipated();
+  if (verdict.ok()) tree_.accept();
   return verdict;
 }
 

@@ -24,10 +24,11 @@ class Shell {
   using Lin = typename G::Lin;
   using Ang = typename G::Ang;
 
-  Shell(const Model& model, const Plane* plane, bool stabilised);
+  /// `h` is the length of the steps to come, roughly.
+  Shell(const Model& model, const Plane* plane, bool stabilised, double h);
 
   /// Begins at joint coordinates (all turns counted), joint rates and bodies.
-  void place(const VecX& q, const VecX& v, const Bodies& bodies);
+  Verdict place(const VecX& q, const VecX& v, const Bodies& bodies);
   /// One step under what `loading` says (nullptr: nothing acts); the tree's node 0 is then its end. When it fails, node 0 is as
   /// it was.
   Verdict step(double h, Loading* loading);
@@ -37,6 +38,7 @@ class Shell {
 
   Tree<G>& tree() { return tree_; }
   const Tree<G>& tree() const { return tree_; }
+  double rotor_energy() const;                       ///< J, at node 0: of their own rates, which a bare step leaves to them
   int iterations() const { return iterations_; }     ///< of Newton in the last step
   double work() const { return work_; }              ///< J, of the load in the last step
   double dissipated() const { return dissipated_; }  ///< J, in the last step
@@ -48,13 +50,28 @@ class Shell {
     typename G::AA J_inverse = G::AA::Zero();
   };
   struct Balance {  // of one component, J
-    double defect = 0, kinetic = 0;
+    double defect = 0, kinetic = 0, whole = 0;
+  };
+
+  /// μ: wrenches about φ in own axes per slot, multipliers of ties, moments of rotors per slot.
+  struct Multipliers {
+    std::vector<Vec> wrenches;
+    std::vector<double> ties, rotors;
+  };
+  struct Past {
+    std::array<Multipliers, 3> mu;  // latest first
+    int known = 0;
+    double h = 0;
   };
 
   Verdict solve(double h, Loading* loading);
+  void extrapolate();
   void enter();
-  Verdict leave();
-  void multipliers_from_normals();
+  void restore();
+  Verdict find_normals();
+  void improve();
+  bool account();
+  void leave();
   void restore_energy();
   void subtract_rigid_motion(int root);
   Vec weighted(int i, const Vec& n, const typename G::Rot& R) const;
@@ -66,20 +83,13 @@ class Shell {
   std::vector<Vec> velocities_, normal_, wrench_;  // per slot, World
   std::vector<Vec> saved_;                         // per slot: velocities of node 0 before n_0 was added
   std::vector<double> rotors_, rotor_normal_, saved_rotors_;
-  struct Past {
-    std::array<std::vector<Vec>, 3> wrenches;  // per slot: μ as wrench about φ in own axes, latest first
-    std::array<std::vector<double>, 3> ties, rotors;
-    int known = 0;
-    double h = 0;
-  };
+  Multipliers mu_, found_;
   std::array<Past, kStages> past_;
   int stage_ = 0;
-  std::vector<Vec> mu_;
-  std::vector<double> tie_mu_, rotor_mu_;
   double work_ = 0, dissipated_ = 0;
   int iterations_ = 0;
   Bodies bodies_;  // at the mean of the nodes
-  Load load_;
+  Load load_, next_;
 };
 
 }  // namespace invar::cayley

@@ -17,7 +17,7 @@ struct Slot {
   using Mat = Eigen::Matrix<double, G::N, G::N>;
 
   // Constants.
-  Hang hang = Hang::Weld;
+  Hang hang = Hang::Ground;
   int inner = 0;                     // slot it hangs on; 0 is the ground
   int unknown = 0;                   // first of its unknowns
   Rot Q = Rot::Identity();           // its axes at coordinate zero, in those of the inner slot
@@ -71,6 +71,7 @@ struct Slot {
   Eigen::Matrix<double, G::A, G::A> pivot = Eigen::Matrix<double, G::A, G::A>::Zero();  // ball: inverse
   Eigen::Matrix<double, G::A, G::N> EE = Eigen::Matrix<double, G::A, G::N>::Zero();     // ball: as E
   Ang rows = Ang::Zero();                                                               // ball: residual
+  AA resist = AA::Zero();       // ball: d(impulse of its springs and dampers)/dψ
   double extra = 0, slope = 0;  // of passive parts and efforts: added to row and pivot
   double lost = 0;              // W, by passive parts
   double dq = 0;                // increment along the freedom

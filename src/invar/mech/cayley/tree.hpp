@@ -7,19 +7,32 @@
 #include "invar/mech/bodies.hpp"
 #include "invar/mech/cayley/slot.hpp"
 #include "invar/mech/plane.hpp"
+#include "invar/mech/tendon_points.hpp"
 
 namespace invar::cayley {
 
 /// Rows between two parts that the tree does not join, all quadratic in points and directions:
 ///   Point   p_b - p_a = 0            Dot   u_b · u_a = 0            Along   u_a · (p_b - p_a) = 0
 ///   Ratio   q_b - f(q_a) = 0 between the coordinates of two slots (a coupling)
+/// and soft ones, whose impulse is given by what they measure instead of holding it at zero:
+///   Slide   u_a · (p_b - p_a), the displacement of a cut joint along u_a with its spring, damper and stops
+///   Turn    the angle of u_b from u_a about n_a, of a cut joint likewise
+///   Line    the length of a tendon that is stiff for the step
 template <class G>
 struct Tie {
-  enum class Sort { Point, Dot, Along, Ratio } sort;
+  enum class Sort { Point, Dot, Along, Ratio, Slide, Turn, Line } sort;
   int row, rows;
-  int joint;     // of the model; -1 for couplings
-  int coupling;  // of the model; -1 for joints
-  int slot[2];   // a, b
+  int joint;                           // of the model; -1 for couplings
+  int coupling;                        // of the model; -1 for joints
+  int line = -1;                       // Line: which
+  int freedom = -1;                    // Slide, Turn: of the model, stacked
+  const Passive* passive = nullptr;    // Slide, Turn
+  double q0 = 0, q1 = 0;               // Slide, Turn: coordinate at the nodes, all turns counted
+  double lost = 0;                     // Slide, Turn: W
+  typename G::Ang n = G::Ang::Zero();  // Turn: the axis, axes of a
+
+  bool soft() const { return sort == Sort::Slide || sort == Sort::Turn || sort == Sort::Line; }
+  int slot[2];                                                                                         // a, b
   typename G::Lin arm[2] = {G::Lin::Zero(), G::Lin::Zero()}, u[2] = {G::Lin::Zero(), G::Lin::Zero()};  // own axes
 };
 
@@ -48,6 +61,8 @@ struct Line {
   int first, count;  // points
   double length0, length1;
   double lost;  // J, by its damper in the step
+  Tension now;  // over the step
+  bool stiff;   // its impulse is a row
 };
 
 /// Compositions have five sub-steps, composed once more twenty-five.
@@ -66,10 +81,12 @@ class Tree {
   using Vec = Eigen::Matrix<double, G::N, 1>;
   using Mat = Eigen::Matrix<double, G::N, G::N>;
 
-  Tree(const Model& model, const Plane* plane);
+  /// `h` is the length of the steps to come: tendons that are stiff for it become rows.
+  Tree(const Model& model, const Plane* plane, double h);
 
   /// Node 0: joint coordinates (all turns counted) and rates of the model, and the velocities of its bodies.
-  void place(const VecX& q, const VecX& v, const Bodies& bodies);
+  /// NoInertia where a freedom moves nothing that has mass.
+  Verdict place(const VecX& q, const VecX& v, const Bodies& bodies);
   /// Newton from the predicted rates; node 1 is then complete. `load` (or nullptr) are mean wrenches and efforts over the step.
   Verdict step(double h, const Load* load);
   /// Node 1 becomes node 0.
@@ -83,12 +100,18 @@ class Tree {
   /// Adds what unit-consistent multipliers of the ties do, at node 0 or 1, per slot.
   void add_tie_wrenches(int node, const std::vector<double>& multipliers, std::vector<Vec>& wrenches) const;
 
+  /// The largest rate that these velocities leave on independent ties at node 1; and the largest velocity of node 0, m/s.
+  double tie_rate(const std::vector<Vec>& velocities) const;
+  double speed() const;
+
   int iterations() const { return iterations_; }
   double dissipated() const { return dissipated_; }  ///< J, in the last step
-  double work(double h, const Load& load) const;     ///< J, of the load in the last step
-  void mean_bodies(Bodies& out) const;               ///< of the last step
-  void bodies(Bodies& out) const;                    ///< at node 0
-  Quat attitude(int slot, const Rot& R) const;       ///< of the body of a slot whose axes are R
+  /// Turns efforts on joints that are no scalar freedom of the tree into wrenches on their bodies.
+  void spread(const Bodies& bodies, Load& load) const;
+  double work(double h, const Load& load) const;  ///< J, of the load in the last step
+  void mean_bodies(Bodies& out) const;            ///< of the last step
+  void bodies(Bodies& out) const;                 ///< at node 0
+  Quat attitude(int body, const Rot& R) const;    ///< of a body whose slot has the axes R
   std::vector<Slot<G>>& slots() { return slots_; }
   const std::vector<Slot<G>>& slots() const { return slots_; }
   const std::vector<double>& multipliers() const { return lambda_; }
@@ -99,23 +122,28 @@ class Tree {
   const Plane* plane() const { return plane_; }
   int rank() const { return static_cast<int>(kept_.size()); }
   int rows() const { return rows_; }
+  bool redundant() const { return rank() < hard_rows_; }
 
+  /// From φ of its slot to the centre of mass of a body, axes of the slot.
+  const Lin& centre(int body) const { return centres_[body]; }
   Lin lin(const Vec3& a) const;
   Ang ang(const Vec3& a) const;
   /// The axes of G in those of the part.
   const Eigen::Matrix<double, 3, G::L>& basis(int slot) const { return basis_[slot]; }
 
  private:
-  void compile();
+  void compile(double h);
   void compile_slot(int i);
   void compile_ties();
   void compile_joint_ties(int joint);
+  void compile_soft_ties(int joint, const Lin& arm_a, const Lin& arm_b);
   void compile_columns();
-  void compile_lines();
+  void compile_lines(double h);
+  double contraction(const Line<G>& line, double h) const;
+  void store(int body, const Lin& p, const Lin& v, const Ang& w, const Rot& R, Bodies& out) const;
   void place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodies);
   void predict();
   void remember();
-  double speed() const;
   double extent() const;
   double increment() const;
   bool within_reach(double h) const;
@@ -126,17 +154,21 @@ class Tree {
   void pull(double h);
   void start_ties(double h, bool step);
   void start_tie(const Tie<G>& tie, double h, bool step);
+  void start_soft(Tie<G>& tie, double h);
+  void start_line(const Tie<G>& tie, double h);
+  void add_to_column(int slot, int row, const Vec& P, const Vec& c);
+  void soften();
+  void ball_efforts(int i, double h);
   void start_ratio(const Tie<G>& tie, double h, bool step);
   Column<G>* column(int slot, int row);
   Verdict eliminate(double h);
   bool eliminate_one(Slot<G>& b, Slot<G>& a, double h);
   bool eliminate_ball(Slot<G>& b, Slot<G>& a, double h);
-  void eliminate_weld(Slot<G>& b, Slot<G>& a, double h);
   bool eliminate_free(Slot<G>& b);
   void columns_one(Slot<G>& b, const Vec& e, const Vec& y);
   void add_to_D(const Slot<G>& b);
   void decide_rows();
-  bool solve_rows();
+  bool solve_rows(const std::vector<int>& rows);
   void substitute(bool update, double h);
 
   const Model& model_;
@@ -145,19 +177,26 @@ class Tree {
   std::vector<Eigen::Matrix<double, 3, G::L>> basis_;  // per slot
   std::vector<double> offset_;                         // per slot, of φ along the normal, m
   std::vector<Vec3> normal_;                           // per slot, in axes of the part
+  std::vector<Lin> centres_;                           // per body: from φ of its slot, own axes, m
+  std::vector<double> heights_;                        // per body: of its centre of mass along the normal, m
   std::vector<Slot<G>> slots_;
   std::vector<Tie<G>> ties_;
   std::vector<Column<G>> columns_;
   std::vector<Line<G>> lines_;
   std::vector<typename Line<G>::Point> points_;
   Lin gravity_;
-  int unknowns_ = 0, rows_ = 0, iterations_ = 0;
-  bool exact_ = true;  // whether the Jacobian is complete
+  int unknowns_ = 0, rows_ = 0, hard_rows_ = 0, iterations_ = 0;
+  double inexact_ = 0;     // contraction of Newton by what the Jacobian leaves out; 0: nothing
+  bool measured_ = false;  // whether efforts need the angles of all hinges
   double dissipated_ = 0;
 
   std::vector<double> lambda_, dlambda_, mu_;   // rows: impulses, increments, of the projection
   std::vector<double> D_, value_, lu_, right_;  // rows x rows, rows; workspace
   std::vector<double> least_;                   // rows: inverse mass or inertia of the whole
+  std::vector<double> given_, stiffness_;       // rows, soft ones: impulse and its derivative
+  std::vector<int> active_;                     // independent and soft rows
+  std::vector<int> loose_;                      // joints whose efforts act as wrenches: balls, free and cut ones
+  std::vector<int> sprung_balls_;               // slots
   std::vector<int> kept_, order_;               // independent rows; workspace
   struct Past {
     std::array<std::vector<double>, 4> unknowns, impulses;  // of the last steps, latest first

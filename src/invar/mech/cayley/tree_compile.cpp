@@ -5,6 +5,8 @@
 // otherwise any direction across. Vectors keep their two components, rotations their angle, and what lies along the normal is
 // constant.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "invar/base/check.hpp"
 #include "invar/mech/cayley/tree.hpp"
@@ -13,12 +15,16 @@
 namespace invar::cayley {
 namespace {
 
+// Tendons that change Newton's increments by more than this share of them are part of its equations.
+constexpr double kSoft = 0.02;
+constexpr double kTurning = 0.01;
+
 constexpr bool planar(const InPlane&) { return true; }
 constexpr bool planar(const InSpace&) { return false; }
 
 int unknowns_of(Hang hang, int angular, int all) {
   switch (hang) {
-    case Hang::Weld: return 0;
+    case Hang::Ground: return 0;
     case Hang::Ball: return angular;
     case Hang::Free: return all;
     default: return 1;
@@ -28,9 +34,9 @@ int unknowns_of(Hang hang, int angular, int all) {
 }  // namespace
 
 template <class G>
-Tree<G>::Tree(const Model& model, const Plane* plane) : model_(model), plane_(plane), skeleton_(skeleton_of(model)) {
+Tree<G>::Tree(const Model& model, const Plane* plane, double h) : model_(model), plane_(plane), skeleton_(skeleton_of(model)) {
   INVAR_CHECK(planar(G{}) == (plane != nullptr), "a tree in the plane needs the plane");
-  compile();
+  compile(h);
 }
 
 template <class G>
@@ -50,7 +56,7 @@ typename G::Ang Tree<G>::ang(const Vec3& a) const {
 }
 
 template <class G>
-void Tree<G>::compile() {
+void Tree<G>::compile(double h) {
   const int n = static_cast<int>(skeleton_.parts.size());
   slots_.resize(n);
   basis_.resize(n);
@@ -69,11 +75,16 @@ void Tree<G>::compile() {
       if (slot.freedom == model_.joints()[c.joint].v0 + c.freedom || slot.freedom == model_.joints()[c.of].v0 + c.of_freedom)
         slot.angle = true;
   gravity_ = lin(model_.gravity());
+  for (std::size_t body = 0; body < model_.bodies().size(); ++body) {
+    const Place& at = skeleton_.places[body];
+    centres_.push_back(basis_[at.part].transpose() * at.c);
+    heights_.push_back(planar(G{}) ? offset_[at.part] + normal_[at.part].dot(at.c) : 0.0);
+  }
+  compile_lines(h);
   compile_ties();
   compile_columns();
-  compile_lines();
   lambda_.assign(rows_, 0.0);
-  dlambda_ = value_ = right_ = mu_ = lambda_;
+  dlambda_ = value_ = right_ = mu_ = given_ = stiffness_ = lambda_;
   D_.assign(static_cast<std::size_t>(rows_) * static_cast<std::size_t>(rows_), 0.0);
   lu_ = D_;
   for (Past& past : past_) {
@@ -84,6 +95,11 @@ void Tree<G>::compile() {
   for (const Body& body : model_.bodies()) mass += body.inertia.mass;
   if (mass == 0) mass = 1;
   for (const Tie<G>& tie : ties_) {
+    if (tie.soft()) {
+      least_.push_back(std::numeric_limits<double>::infinity());
+      continue;
+    }
+    hard_rows_ += tie.rows;
     const bool angular =
         tie.sort == Tie<G>::Sort::Dot || (tie.sort == Tie<G>::Sort::Ratio && slots_[tie.slot[1]].hang != Hang::Slide);
     least_.insert(least_.end(), static_cast<std::size_t>(tie.rows),
@@ -91,9 +107,22 @@ void Tree<G>::compile() {
   }
   order_.reserve(static_cast<std::size_t>(rows_));
   kept_.reserve(static_cast<std::size_t>(rows_));
-  exact_ = lines_.empty() &&
-           std::none_of(ties_.begin(), ties_.end(), [](const Tie<G>& t) { return t.sort != Tie<G>::Sort::Point; }) &&
-           std::none_of(slots_.begin(), slots_.end(), [](const Slot<G>& b) { return b.angle || b.hang == Hang::Screw; });
+  active_.reserve(static_cast<std::size_t>(rows_));
+  std::vector<bool> scalar(model_.joints().size(), false);
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    const Part& part = skeleton_.parts[i];
+    if (part.joint < 0) continue;
+    scalar[part.joint] = part.hang != Hang::Ball;
+    if (part.hang == Hang::Ball && model_.joints()[part.joint].has_passive) sprung_balls_.push_back(static_cast<int>(i));
+  }
+  for (std::size_t j = 0; j < scalar.size(); ++j)
+    if (!scalar[j] && model_.joints()[j].nv > 0) loose_.push_back(static_cast<int>(j));
+  // What the Jacobian leaves out: the pull of soft tendons, and terms of (angle per step)² of rows and efforts that turn.
+  const bool turning = std::any_of(ties_.begin(), ties_.end(), [](const Tie<G>& t) { return t.sort != Tie<G>::Sort::Point; }) ||
+                       std::any_of(slots_.begin(), slots_.end(), [](const Slot<G>& b) { return b.angle; });
+  inexact_ = turning || !sprung_balls_.empty() ? kTurning : 0.0;
+  for (const Line<G>& line : lines_)
+    if (!line.stiff) inexact_ = std::max(inexact_, contraction(line, h));
 }
 
 template <class G>
@@ -118,18 +147,14 @@ void Tree<G>::compile_slot(int i) {
   slot.sign = part.sign;
   slot.unknown = unknowns_;
   unknowns_ += unknowns_of(part.hang, G::A, G::N);
-  if (part.body != kWorld) {
-    const Inertia& inertia = model_.bodies()[part.body].inertia;
-    const Mat3 J = part.R_SB * inertia.I_C * part.R_SB.transpose();
-    slot.mass = inertia.mass;
-    if constexpr (planar(G{}))
-      slot.J(0, 0) = normal_[i].dot(J * normal_[i]);
-    else
-      slot.J = J;
-  }
+  slot.mass = part.mass;
+  if constexpr (planar(G{}))
+    slot.J(0, 0) = normal_[i].dot(part.J * normal_[i]);
+  else
+    slot.J = part.J;
   slot.massive = slot.mass > 0 || slot.J.cwiseAbs().maxCoeff() > 0;
   slot.size = model_.length();
-  if (part.joint < 0 || part.hang == Hang::Weld) return;
+  if (part.joint < 0) return;
   const Joint& joint = model_.joints()[part.joint];
   slot.freedom = joint.v0 + part.freedom;
   slot.pitch = part.hang == Hang::Screw ? joint.pitch : 0;
@@ -172,6 +197,7 @@ void Tree<G>::compile_joint_ties(int j) {
     if (!slides) add(Sort::Point, none, none);
     if (joint.kind == JointKind::Prismatic) add(Sort::Along, across_F, none);
     if (joint.kind == JointKind::Fixed || joint.kind == JointKind::Prismatic) add(Sort::Dot, across_F, along_M);
+    compile_soft_ties(j, arm_a, arm_b);
     return;
   }
   const auto axis_kept = [&] { add(Sort::Dot, F.col(0), M.col(2)), add(Sort::Dot, F.col(1), M.col(2)); };
@@ -186,6 +212,45 @@ void Tree<G>::compile_joint_ties(int j) {
     case JointKind::Planar: add(Sort::Along, F.col(2), none), axis_kept(); break;
     case JointKind::Screw:
     case JointKind::Free: break;
+  }
+  compile_soft_ties(j, arm_a, arm_b);
+}
+
+// Springs, dampers and stops of a cut joint.
+template <class G>
+void Tree<G>::compile_soft_ties(int j, const Lin& arm_a, const Lin& arm_b) {
+  const Joint& joint = model_.joints()[j];
+  if (!joint.has_passive) return;
+  const int a = skeleton_.part_of(joint.parent), b = skeleton_.part_of(joint.child);
+  const Mat3 F = skeleton_.axes(joint.parent, joint.X_PF.q), M = skeleton_.axes(joint.child, joint.X_CM.q);
+  using Sort = typename Tie<G>::Sort;
+  const auto add = [&](Sort sort, int k, const Vec3& u_a, const Vec3& u_b) {
+    Tie<G> tie{};
+    tie.sort = sort;
+    tie.row = rows_++;
+    tie.rows = 1;
+    tie.joint = j;
+    tie.coupling = -1;
+    tie.freedom = joint.v0 + k;
+    tie.passive = &joint.passive[static_cast<std::size_t>(k)];
+    tie.slot[0] = a, tie.slot[1] = b;
+    tie.arm[0] = arm_a, tie.arm[1] = arm_b;
+    tie.u[0] = basis_[a].transpose() * u_a, tie.u[1] = basis_[b].transpose() * u_b;
+    if constexpr (planar(G{}))
+      tie.n = Ang(F.col(2).dot(normal_[a]));
+    else
+      tie.n = F.col(2);
+    ties_.push_back(tie);
+  };
+  const Vec3 none = Vec3::Zero();
+  switch (joint.kind) {
+    case JointKind::Revolute: add(Sort::Turn, 0, F.col(0), M.col(0)); break;
+    case JointKind::Prismatic: add(Sort::Slide, 0, F.col(2), none); break;
+    case JointKind::Cylindrical: add(Sort::Turn, 0, F.col(0), M.col(0)), add(Sort::Slide, 1, F.col(2), none); break;
+    case JointKind::Planar:
+      add(Sort::Slide, 0, F.col(0), none), add(Sort::Slide, 1, F.col(1), none), add(Sort::Turn, 2, F.col(0), M.col(0));
+      break;
+    default: break;
   }
 }
 
@@ -209,16 +274,29 @@ void Tree<G>::compile_ties() {
     tie.slot[1] = slot_of_freedom(model_.joints()[coupling.joint].v0 + coupling.freedom);
     ties_.push_back(tie);
   }
+  for (int l = 0; l < static_cast<int>(lines_.size()); ++l) {
+    if (!lines_[l].stiff) continue;
+    Tie<G> tie{};
+    tie.sort = Tie<G>::Sort::Line;
+    tie.row = rows_++;
+    tie.rows = 1;
+    tie.joint = tie.coupling = -1;
+    tie.line = l;
+    ties_.push_back(tie);
+  }
 }
 
 // Every slot on the path from an end to the ground carries a column for each row.
 template <class G>
 void Tree<G>::compile_columns() {
   std::vector<std::vector<int>> rows_at(slots_.size());
-  for (const Tie<G>& tie : ties_)
-    for (const int end : tie.slot)
+  for (const Tie<G>& tie : ties_) {
+    std::vector<int> ends(tie.slot, tie.slot + 2);
+    for (int k = 0; tie.line >= 0 && k < lines_[tie.line].count; ++k) ends.push_back(points_[lines_[tie.line].first + k].slot);
+    for (const int end : ends)
       for (int i = end; i > 0; i = slots_[i].inner)
         for (int r = tie.row; r < tie.row + tie.rows; ++r) rows_at[i].push_back(r);
+  }
   for (int i = 1; i < static_cast<int>(slots_.size()); ++i) {
     auto& rows = rows_at[i];
     std::sort(rows.begin(), rows.end());
@@ -237,8 +315,23 @@ void Tree<G>::compile_columns() {
   }
 }
 
+// How fast iteration with the impulse of a tendon taken from the last iterate would converge, from above: stiffness and damping
+// over the step against the inverse mass at its points.
 template <class G>
-void Tree<G>::compile_lines() {
+double Tree<G>::contraction(const Line<G>& line, double h) const {
+  double inverse_mass = 0;
+  for (int k = line.first; k < line.first + line.count; ++k) {
+    const Slot<G>& b = slots_[points_[k].slot];
+    if (points_[k].slot == 0) continue;
+    if (!b.massive) return 1;
+    const double J = b.J.diagonal().minCoeff();
+    inverse_mass += (b.mass > 0 ? 1 / b.mass : 0.0) + (J > 0 ? points_[k].arm.squaredNorm() / J : 0.0);
+  }
+  return inverse_mass * (0.25 * h * h * line.tendon->stiffness + 0.5 * std::abs(h) * line.tendon->damping);
+}
+
+template <class G>
+void Tree<G>::compile_lines(double h) {
   for (const Tendon& tendon : model_.tendons()) {
     Line<G> line{};
     line.tendon = &tendon;
@@ -252,13 +345,14 @@ void Tree<G>::compile_lines() {
       if constexpr (planar(G{})) point.off = offset_[point.slot] + normal_[point.slot].dot(arm);
       points_.push_back(point);
     }
+    line.stiff = contraction(line, h) > kSoft;
     lines_.push_back(line);
   }
 }
 
-#define INVAR_MEMBERS(G)                                    \
-  template Tree<G>::Tree(const Model&, const Plane*);       \
-  template typename G::Lin Tree<G>::lin(const Vec3&) const; \
+#define INVAR_MEMBERS(G)                                      \
+  template Tree<G>::Tree(const Model&, const Plane*, double); \
+  template typename G::Lin Tree<G>::lin(const Vec3&) const;   \
   template typename G::Ang Tree<G>::ang(const Vec3&) const;
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)

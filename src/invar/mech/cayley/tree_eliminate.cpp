@@ -25,6 +25,7 @@ constexpr double kNoInertia = 1e-13;
 constexpr double kDependent = 1e-10, kStill = 1e-12;
 // A row that moves the mechanism this much less than one that moves it as a whole says nothing.
 constexpr double kNothing = 1e-14;
+constexpr double kFaithful = 100;
 
 // Moves a wrench to φ of the inner slot.
 template <class G, class V>
@@ -111,23 +112,6 @@ bool Tree<G>::eliminate_one(Slot<G>& b, Slot<G>& a, double h) {
   return true;
 }
 
-template <class G>
-void Tree<G>::eliminate_weld(Slot<G>& b, Slot<G>& a, double h) {
-  if (b.inner == 0) return;
-  const typename G::AL turn = 0.5 * h * G::lever(b.k.template head<G::L>());
-  b.K.template bottomRows<G::A>() += G::arm(b.rm).transpose() * b.K.template topRows<G::L>();
-  b.K.template bottomLeftCorner<G::A, G::L>() += turn;
-  b.K.template rightCols<G::A>() += b.K.template leftCols<G::L>() * G::arm(b.r1);
-  a.K += b.K;
-  a.K.template bottomLeftCorner<G::A, G::L>() -= turn;
-  a.k += shifted<G>(b.k, b.rm);
-  for (int i = b.column; i < b.column + b.columns; ++i) {
-    Column<G>& col = columns_[i];
-    columns_[col.up].P += shifted<G>(col.P, b.rm);
-    columns_[col.up].c += back<G>(col.c, b.r1);
-  }
-}
-
 // A ball: three rows t + γ_m × f, the inner slot feels the force alone.
 template <class G>
 bool Tree<G>::eliminate_ball(Slot<G>& b, Slot<G>& a, double h) {
@@ -138,16 +122,16 @@ bool Tree<G>::eliminate_ball(Slot<G>& b, Slot<G>& a, double h) {
   AN E = G::arm(b.gamm).transpose() * b.K.template topRows<G::L>() + b.K.template bottomRows<G::A>();
   E.template rightCols<G::A>() += 0.5 * h * G::lever(f) * arm1;
   b.rows = b.k.template tail<G::A>() + G::moment(b.gamm, f);
-  const typename G::AA pivot = E.template leftCols<G::L>() * arm1 + E.template rightCols<G::A>();
+  const typename G::AA pivot = E.template leftCols<G::L>() * arm1 + E.template rightCols<G::A>() + b.resist;
   const double size = pivot.cwiseAbs().maxCoeff(), det = pivot.determinant();
   if (!(size > 0) || !(std::abs(det) > kNoInertia * size * size * size)) return false;
   b.pivot = pivot.inverse();
   // On the inner slot: E A with A = [1, arm(ρ_1); 0, 0].
   b.EE.template leftCols<G::L>() = E.template leftCols<G::L>();
-  b.EE.template rightCols<G::A>() = E.template leftCols<G::L>() * rho1;
+  b.EE.template rightCols<G::A>() = E.template leftCols<G::L>() * rho1 - b.resist;
   NA y;  // XᵀK S
   y.template topRows<G::L>() = b.K.template topLeftCorner<G::L, G::L>() * arm1 + b.K.template topRightCorner<G::L, G::A>();
-  y.template bottomRows<G::A>() = G::arm(b.rhom).transpose() * y.template topRows<G::L>();
+  y.template bottomRows<G::A>() = G::arm(b.rhom).transpose() * y.template topRows<G::L>() - b.resist;
   const NA yp = y * b.pivot;
   if (b.inner != 0) {
     Mat K;
@@ -155,7 +139,7 @@ bool Tree<G>::eliminate_ball(Slot<G>& b, Slot<G>& a, double h) {
     K.template topRightCorner<G::L, G::A>() = b.K.template topLeftCorner<G::L, G::L>() * rho1;
     K.template bottomRows<G::A>() = G::arm(b.rhom).transpose() * K.template topRows<G::L>();
     K.noalias() -= yp * b.EE;
-    K.template bottomRightCorner<G::A, G::A>() += 0.5 * h * G::lever(f) * rho1;
+    K.template bottomRightCorner<G::A, G::A>() += 0.5 * h * G::lever(f) * rho1 + b.resist;
     a.K += K;
     a.k.template head<G::L>() += f;
     a.k.template tail<G::A>() += G::moment(b.rhom, f);
@@ -210,7 +194,7 @@ Verdict Tree<G>::eliminate(double h) {
     Slot<G>& a = slots_[b.inner];
     bool fine = true;
     switch (b.hang) {
-      case Hang::Weld: eliminate_weld(b, a, h); break;
+      case Hang::Ground: break;
       case Hang::Ball: fine = eliminate_ball(b, a, h); break;
       case Hang::Free: fine = eliminate_free(b); break;
       default: fine = eliminate_one(b, a, h);
@@ -220,7 +204,8 @@ Verdict Tree<G>::eliminate(double h) {
   return {};
 }
 
-// The rows that hold independently: pivots of D (symmetric here), rows kept before first, the largest of each sort next.
+// The rows that hold independently: pivots of D (symmetric here), the strongest first. Rows kept before stay unless others are
+// much stronger, so that impulses can be extrapolated.
 template <class G>
 void Tree<G>::decide_rows() {
   const auto n = static_cast<std::size_t>(rows_);
@@ -229,20 +214,22 @@ void Tree<G>::decide_rows() {
   for (std::size_t r = 0; r < n; ++r) right_[r] = lu_[at(r, r)];
   order_.assign(n, 0);
   for (const int r : kept_) order_[static_cast<std::size_t>(r)] = 1;  // 1 kept before, 2 taken now
+  const std::size_t before = kept_.size();
+  bool same = true;
   kept_.clear();
   for (std::size_t round = 0; round < n; ++round) {
     int best = -1;
-    double ratio = 0;
-    for (const int wanted : {1, 0}) {
-      for (std::size_t r = 0; r < n; ++r) {
-        if (order_[r] != wanted || !(right_[r] > kNothing * least_[r])) continue;
-        const double now = lu_[at(r, r)] / right_[r];
-        if (now > (wanted == 1 ? kStill : kDependent) && now > ratio) ratio = now, best = static_cast<int>(r);
-      }
-      if (best >= 0) break;
+    double most = 0;
+    for (std::size_t r = 0; r < n; ++r) {
+      if (order_[r] == 2 || !(right_[r] > kNothing * least_[r])) continue;
+      const bool stays = order_[r] == 1;
+      if (!(lu_[at(r, r)] > (stays ? kStill : kDependent) * right_[r])) continue;
+      const double strength = (stays ? kFaithful : 1.0) * lu_[at(r, r)] / least_[r];
+      if (strength > most) most = strength, best = static_cast<int>(r);
     }
     if (best < 0) break;
     const auto p = static_cast<std::size_t>(best);
+    same = same && order_[p] == 1;
     order_[p] = 2;
     kept_.push_back(best);
     for (std::size_t r = 0; r < n; ++r) {
@@ -252,17 +239,21 @@ void Tree<G>::decide_rows() {
     }
   }
   std::sort(kept_.begin(), kept_.end());
+  // Impulses on other rows say nothing about these.
+  if (same && kept_.size() == before) return;
+  for (Past& past : past_)
+    for (auto& impulses : past.impulses) std::fill(impulses.begin(), impulses.end(), 0.0);
 }
 
-// D dλ = -value on the kept rows, by elimination with row exchanges.
+// D dλ = -value on some rows, by elimination with row exchanges.
 template <class G>
-bool Tree<G>::solve_rows() {
-  const std::size_t n = kept_.size();
+bool Tree<G>::solve_rows(const std::vector<int>& rows) {
+  const std::size_t n = rows.size();
   std::fill(dlambda_.begin(), dlambda_.end(), 0.0);
   for (std::size_t r = 0; r < n; ++r) {
-    const double* D = D_.data() + static_cast<std::ptrdiff_t>(kept_[r]) * rows_;
-    for (std::size_t c = 0; c < n; ++c) lu_[r * n + c] = D[kept_[c]];
-    right_[r] = -value_[static_cast<std::size_t>(kept_[r])];
+    const double* D = D_.data() + static_cast<std::ptrdiff_t>(rows[r]) * rows_;
+    for (std::size_t c = 0; c < n; ++c) lu_[r * n + c] = D[rows[c]];
+    right_[r] = -value_[static_cast<std::size_t>(rows[r])];
   }
   for (std::size_t p = 0; p < n; ++p) {
     std::size_t best = p;
@@ -285,7 +276,7 @@ bool Tree<G>::solve_rows() {
   for (std::size_t p = n; p-- > 0;) {
     for (std::size_t c = p + 1; c < n; ++c) right_[p] -= lu_[p * n + c] * right_[c];
     right_[p] /= lu_[p * n + p];
-    dlambda_[static_cast<std::size_t>(kept_[p])] = right_[p];
+    dlambda_[static_cast<std::size_t>(rows[p])] = right_[p];
   }
   return true;
 }
@@ -298,10 +289,7 @@ void Tree<G>::substitute(bool update, double h) {
     const bool ground = b.inner == 0;
     const Column<G>* columns = columns_.data() + b.column;
     switch (b.hang) {
-      case Hang::Weld:
-        b.dY = a.dY;
-        b.dY.template head<G::L>() += G::cross(a.dY.template tail<G::A>(), b.r1);
-        break;
+      case Hang::Ground: break;
       case Hang::Ball: {
         Ang right = b.rows;
         for (int c = 0; c < b.columns; ++c) right += columns[c].RR * dlambda_[columns[c].row];
@@ -340,10 +328,10 @@ void Tree<G>::substitute(bool update, double h) {
     for (std::size_t r = 0; r < lambda_.size(); ++r) lambda_[r] += dlambda_[r];
 }
 
-#define INVAR_MEMBERS(G)                       \
-  template Verdict Tree<G>::eliminate(double); \
-  template void Tree<G>::decide_rows();        \
-  template bool Tree<G>::solve_rows();         \
+#define INVAR_MEMBERS(G)                                      \
+  template Verdict Tree<G>::eliminate(double);                \
+  template void Tree<G>::decide_rows();                       \
+  template bool Tree<G>::solve_rows(const std::vector<int>&); \
   template void Tree<G>::substitute(bool, double);
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)

@@ -11,12 +11,13 @@
 //           v_B = v_A + w_A × ρ_m + w_B × γ_m
 //   slide   w_B = w_A,  v_B = v_A + w_A × r_m + s (n_0 + (h/2) w_A × n_0)
 //   screw   a slide by pitch q, then a hinge
-//   ball    w_B unknown;  weld  w_B = w_A;  free  v_B, w_B unknown
+//   ball    w_B unknown;  free  v_B, w_B unknown
 // Positions at node 1 are built from the coordinates; v and w above are then exactly their difference quotients.
 #include <algorithm>
 #include <cmath>
 
 #include "invar/mech/cayley/tree.hpp"
+#include "invar/mech/joint_rows.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendon_points.hpp"
@@ -24,14 +25,25 @@
 namespace invar::cayley {
 namespace {
 
-constexpr int kIterations = 14;
+constexpr int kIterations = 20;
 constexpr double kTurn = 2 * 3.14159265358979323846;
-// Newton squares its error: an increment of 1e-8 of the velocities leaves none that rounding would show.
-constexpr double kSmall = 1e-8;
-constexpr double kRounding = 1e-15, kNoise = 1e-10;
+// Newton squares its error: an increment of 1e-8 of the velocities is followed by one of 1e-16.
+constexpr double kSmall = 2e-8;
+constexpr double kRounding = 2e-16, kNoise = 1e-10;
+
+// atan(t)/t.
+double arc_ratio(double t) { return std::abs(t) < 1e-4 ? 1 - t * t / 3 : std::atan(t) / t; }
 
 template <class G>
-void hinge(Slot<G>& b, const Slot<G>& a, double h) {
+typename G::Ang turned_axis(const typename G::Rot& R, const typename G::Ang& n) {
+  if constexpr (G::A == 3)
+    return R * n;
+  else
+    return n;
+}
+
+template <class G>
+void hinge(Slot<G>& b, const Slot<G>& a, double h, bool measured) {
   const double t = 0.5 * h * b.s, g = 1 / (1 + t * t), c = (1 - t * t) * g, s = 2 * t * g;
   b.c1 = b.c0 * c - b.s0 * s;
   b.s1 = b.s0 * c + b.c0 * s;
@@ -42,9 +54,9 @@ void hinge(Slot<G>& b, const Slot<G>& a, double h) {
   const double quarter = 0.25 * h * h, up = 1 + quarter * a.w.squaredNorm(), down = 1 - quarter * b.s * a.w.dot(b.n0);
   b.rate = b.s * up / down;
   b.w = a.w + b.rate * b.nm;
-  if (b.angle) {
+  if (b.angle || measured) {
     b.q1 = b.q0 + 2 * std::atan(t);
-    b.work = (std::abs(t) < 1e-4 ? 1 - t * t / 3 : std::atan(t) / t) * down / up;
+    b.work = arc_ratio(t) * down / up;
   }
   b.rho1 = a.R1 * b.rho;
   b.gam1 = b.R1 * b.gam;
@@ -72,16 +84,6 @@ void slide(Slot<G>& b, const Slot<G>& a, double h) {
   b.gam1 = b.R1 * b.gam + b.q1 * b.a1;
   b.rm = 0.5 * (b.rho0 + b.rho1 + b.gam0 + b.gam1);
   b.v = a.v + G::cross(a.w, b.rm) + b.s * b.am;
-}
-
-template <class G>
-void weld(Slot<G>& b, const Slot<G>& a) {
-  b.R1 = a.R1 * b.Q;
-  b.w = a.w;
-  b.rho1 = a.R1 * b.rho;
-  b.gam1.setZero();
-  b.rm = 0.5 * (b.rho0 + b.rho1);
-  b.v = a.v + G::cross(a.w, b.rm);
 }
 
 template <class G>
@@ -159,9 +161,9 @@ void Tree<G>::kinematics(double h) {
     const Slot<G>& a = slots_[b.inner];
     switch (b.hang) {
       case Hang::Hinge:
-      case Hang::Screw: hinge(b, a, h); break;
+      case Hang::Screw: hinge(b, a, h, measured_); break;
       case Hang::Slide: slide(b, a, h); break;
-      case Hang::Weld: weld(b, a); break;
+      case Hang::Ground: break;
       case Hang::Ball: ball(b, a, h); break;
       case Hang::Free: b.R1 = G::turned(0.5 * h * b.w) * b.R0; break;
     }
@@ -203,11 +205,14 @@ void Tree<G>::wrenches(double h, const Load* load) {
     b.extra = b.slope = 0;
     if (b.freedom >= 0 && b.hang != Hang::Ball) efforts(b, h, load);
   }
+  if constexpr (G::A == 3)
+    for (const int i : sprung_balls_) ball_efforts(i, h);
   if (load == nullptr) return;
   for (std::size_t body = 0; body < load->port.size(); ++body) {
-    Slot<G>& b = slots_[skeleton_.part_of_body[body]];
-    b.k.template head<G::L>() -= h * lin(load->port[body].force);
-    b.k.template tail<G::A>() -= h * ang(load->port[body].moment);
+    Slot<G>& b = slots_[skeleton_.places[body].part];
+    const Lin force = h * lin(load->port[body].force), arm = 0.5 * ((b.R0 + b.R1) * centres_[body]);
+    b.k.template head<G::L>() -= force;
+    b.k.template tail<G::A>() -= h * ang(load->port[body].moment) + G::moment(arm, force);
   }
 }
 
@@ -228,6 +233,33 @@ void Tree<G>::efforts(Slot<G>& b, double h, const Load* load) {
   if (load != nullptr) b.extra -= h * ratio * b.sign * load->efforts[b.freedom];
 }
 
+// A ball with springs or dampers: their mean moment on both sides. F belongs to the joint's parent, M to its child; their axes
+// halfway are those of the mean quaternions.
+template <class G>
+void Tree<G>::ball_efforts(int i, double h) {
+  if constexpr (G::A == 3) {
+    const Part& part = skeleton_.parts[i];
+    const Joint& joint = model_.joints()[part.joint];
+    Slot<G>&b = slots_[i], &a = slots_[b.inner];
+    const Quat in0(a.R0 * b.Q), in1(a.R1 * b.Q), out0(b.R0), out1(b.R1);
+    const bool forward = part.sign > 0;
+    const Quat F0 = forward ? in0 : out0, F1 = forward ? in1 : out1, M0 = forward ? out0 : in0, M1 = forward ? out1 : in1;
+    const Mat3 F = normalized(Quat((F0.coeffs() + (F0.dot(F1) < 0 ? -1.0 : 1.0) * F1.coeffs()).eval())).toRotationMatrix();
+    const Vec3 rate = F.transpose() * (forward ? Vec3(b.w - a.w) : Vec3(a.w - b.w));
+    const BallStep p = passive_over_step(joint, F0.conjugate() * M0, F1.conjugate() * M1, rate, h);
+    const Vec3 impulse = (forward ? h : -h) * (F * p.moment);
+    b.k.template tail<3>() -= impulse;
+    a.k.template tail<3>() += impulse;
+    b.lost = p.lost;
+    Vec3 stiffness;
+    for (int k = 0; k < 3; ++k) {
+      const Passive& q = joint.passive[static_cast<std::size_t>(k)];
+      stiffness[k] = h * (q.damping + (q.friction > 0 ? q.friction / q.friction_velocity : 0.0) + 0.5 * h * q.stiffness);
+    }
+    b.resist = F * stiffness.asDiagonal() * F.transpose();
+  }
+}
+
 // Tendons: discrete gradient of the elastic energy, dampers with the mean rate.
 template <class G>
 void Tree<G>::pull(double h) {
@@ -246,7 +278,8 @@ void Tree<G>::pull(double h) {
     }
     const Tension t = tension_over(*line.tendon, line.length0, line.length1, h);
     line.lost = t.lost;
-    if (t.value == 0) continue;
+    line.now = t;
+    if (line.stiff || t.value == 0) continue;
     for (int k = 1; k < line.count; ++k) {
       const Lin d0 = points[k].p0 - points[k - 1].p0, d1 = points[k].p1 - points[k - 1].p1;
       const double off = points[k].off - points[k - 1].off;
@@ -282,23 +315,86 @@ void Tree<G>::start_ties(double h, bool step) {
     c.R = c.kappa = 0;
   }
   std::fill(D_.begin(), D_.end(), 0.0);
-  for (const Tie<G>& tie : ties_) tie.sort == Tie<G>::Sort::Ratio ? start_ratio(tie, h, step) : start_tie(tie, h, step);
+  std::fill(value_.begin(), value_.end(), 0.0);
+  for (Tie<G>& tie : ties_) {
+    if (tie.sort == Tie<G>::Sort::Ratio)
+      start_ratio(tie, h, step);
+    else if (!tie.soft())
+      start_tie(tie, h, step);
+    else if (step)
+      tie.sort == Tie<G>::Sort::Line ? start_line(tie, h) : start_soft(tie, h);
+  }
+}
+
+// A step applies what springs and dampers give over it; the row measures the coordinate.
+template <class G>
+void Tree<G>::start_soft(Tie<G>& tie, double h) {
+  const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
+  const Ends<G> end(tie, a.R1, b.R1, a.phi1, b.phi1);
+  if (tie.sort == Tie<G>::Sort::Slide) {
+    tie.q1 = end.u[0].dot(end.gap);
+    const Ends<G> mean = Ends<G>::mean(Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0), end);
+    for_rows<G>(tie, end, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, Vec::Zero(), c); });
+    for_rows<G>(tie, mean, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, -c, Vec::Zero()); });
+  } else {
+    const Ang n0 = turned_axis<G>(a.R0, tie.n), n1 = turned_axis<G>(a.R1, tie.n), nm = 0.5 * (n0 + n1);
+    const double angle = std::atan2(end.u[1].dot(G::cross(n1, end.u[0])), end.u[1].dot(end.u[0]));
+    tie.q1 = angle + kTurn * std::round((tie.q0 - angle) / kTurn);
+    // As for hinges of the tree, with the rate taken from the bodies.
+    const double quarter = 0.25 * h * h, rate = (b.w - a.w).dot(nm) / nm.squaredNorm(), along = a.w.dot(n0);
+    const double up = 1 + quarter * a.w.squaredNorm(), s = rate / (up + quarter * rate * along), t = 0.5 * h * s;
+    const double work = arc_ratio(t) * (1 - quarter * s * along) / up;
+    Vec P = Vec::Zero(), c = Vec::Zero();
+    P.template tail<G::A>() = (work / nm.squaredNorm()) * nm;
+    c.template tail<G::A>() = n1;
+    add_to_column(tie.slot[1], tie.row, -P, c);
+    add_to_column(tie.slot[0], tie.row, P, -c);
+  }
+  const PassiveStep p = passive_over_step(*tie.passive, tie.q0, tie.q1, h);
+  tie.lost = p.lost;
+  given_[tie.row] = h * p.effort;
+  stiffness_[tie.row] = h * h * p.slope;
+}
+
+template <class G>
+void Tree<G>::start_line(const Tie<G>& tie, double h) {
+  const Line<G>& line = lines_[tie.line];
+  const auto* points = points_.data() + line.first;
+  for (int k = 1; k < line.count; ++k) {
+    const Lin d0 = points[k].p0 - points[k - 1].p0, d1 = points[k].p1 - points[k - 1].p1;
+    const double off = points[k].off - points[k - 1].off;
+    const double l0 = std::sqrt(d0.squaredNorm() + off * off), l1 = std::sqrt(d1.squaredNorm() + off * off);
+    if (l0 + l1 == 0) continue;
+    const Lin pull = (d0 + d1) / (l0 + l1), stretch = l1 > 0 ? Lin(d1 / l1) : Lin(Lin::Zero());
+    for (int side = 0; side < 2; ++side) {
+      const auto& p = points[k - 1 + side];
+      const double sign = side == 0 ? 1.0 : -1.0;
+      Vec P, c;
+      P << pull, G::moment(p.sm, pull);
+      c << stretch, G::moment(p.p1 - slots_[p.slot].phi1, stretch);
+      add_to_column(p.slot, tie.row, -sign * P, -sign * c);
+    }
+  }
+  given_[tie.row] = h * line.now.value;
+  stiffness_[tie.row] = h * h * line.now.slope;
+}
+
+template <class G>
+void Tree<G>::add_to_column(int slot, int row, const Vec& P, const Vec& c) {
+  Column<G>* col = column(slot, row);
+  if (col == nullptr) return;
+  col->P += P;
+  col->c += c;
+  slots_[slot].k += lambda_[row] * P;
 }
 
 template <class G>
 void Tree<G>::start_tie(const Tie<G>& tie, double h, bool step) {
   Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
   const Ends<G> end(tie, a.R1, b.R1, a.phi1, b.phi1);
-  for_rows<G>(tie, end, [&](int row, int side, const Vec& c) {
-    if (Column<G>* col = column(tie.slot[side], row)) col->c += c;
-  });
+  for_rows<G>(tie, end, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, Vec::Zero(), c); });
   const Ends<G> mean = step ? Ends<G>::mean(Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0), end) : end;
-  for_rows<G>(tie, mean, [&](int row, int side, const Vec& c) {
-    if (Column<G>* col = column(tie.slot[side], row)) {
-      col->P -= c;
-      slots_[tie.slot[side]].k -= lambda_[row] * c;
-    }
-  });
+  for_rows<G>(tie, mean, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, -c, Vec::Zero()); });
   for (int r = 0; r < tie.rows; ++r) value_[tie.row + r] = step ? end.residual(tie, r) / h : 0.0;
   if (!step || tie.sort != Tie<G>::Sort::Point) return;
   const Lin impulse = Eigen::Map<const Lin>(lambda_.data() + tie.row);
@@ -310,7 +406,7 @@ template <class G>
 void Tree<G>::add_tie_wrenches(int node, const std::vector<double>& multipliers, std::vector<Vec>& out) const {
   for (const Tie<G>& tie : ties_) {
     const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
-    if (tie.sort == Tie<G>::Sort::Ratio) continue;
+    if (tie.sort == Tie<G>::Sort::Ratio || tie.soft()) continue;
     const Ends<G> at = node == 0 ? Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0) : Ends<G>(tie, a.R1, b.R1, a.phi1, b.phi1);
     for_rows<G>(tie, at, [&](int row, int side, const Vec& c) { out[tie.slot[side]] += multipliers[row] * c; });
   }
@@ -350,7 +446,7 @@ void Tree<G>::predict() {
     Slot<G>& b = slots_[i];
     const auto at = [&](int k) { return guess(past.unknowns, static_cast<std::size_t>(b.unknown + k)); };
     switch (b.hang) {
-      case Hang::Weld: break;
+      case Hang::Ground: break;
       case Hang::Ball:
         for (int k = 0; k < G::A; ++k) b.w[k] = at(k);
         break;
@@ -384,7 +480,7 @@ void Tree<G>::remember() {
     const Slot<G>& b = slots_[i];
     double* u = past.unknowns[0].data() + b.unknown;
     switch (b.hang) {
-      case Hang::Weld: break;
+      case Hang::Ground: break;
       case Hang::Ball: std::copy(b.w.data(), b.w.data() + G::A, u); break;
       case Hang::Free:
         std::copy(b.v.data(), b.v.data() + G::L, u);
@@ -402,6 +498,21 @@ double Tree<G>::speed() const {
   for (const Slot<G>& b : slots_)
     if (b.massive) largest = std::max({largest, b.v0.squaredNorm(), b.size * b.size * b.W0.squaredNorm()});
   return std::sqrt(largest);
+}
+
+template <class G>
+double Tree<G>::tie_rate(const std::vector<Vec>& velocities) const {
+  double largest = 0;
+  for (const Tie<G>& tie : ties_) {
+    if (tie.sort == Tie<G>::Sort::Ratio || tie.soft()) continue;
+    const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
+    double rate[G::L] = {};
+    for_rows<G>(tie, Ends<G>(tie, a.R1, b.R1, a.phi1, b.phi1), [&](int row, int side, const Vec& c) {
+      if (tie.slot[side] > 0) rate[row - tie.row] += c.dot(velocities[tie.slot[side]]);
+    });
+    for (int r = 0; r < tie.rows; ++r) largest = std::max(largest, std::abs(rate[r]));
+  }
+  return largest;
 }
 
 template <class G>
@@ -429,6 +540,7 @@ Verdict Tree<G>::step(double h, const Load* load) {
       else
         b.pi0 = b.J * b.W0;
     }
+  measured_ = load != nullptr;
   predict();
   double scale = speed(), before = 0;
   const double reach = rows_ == 0 ? 0.0 : extent();
@@ -437,18 +549,23 @@ Verdict Tree<G>::step(double h, const Load* load) {
     wrenches(h, load);
     pull(h);
     start_ties(h, true);
-    if (const Verdict v = eliminate(h); !v.ok()) return v;
-    if (rows_ > 0 && !solve_rows()) return {Status::Singular, -1, ties_.front().joint, 0};
+    // A wild iterate may lose a pivot; whether there is inertia was asked when the tree was placed.
+    if (const Verdict v = eliminate(h); !v.ok()) return {Status::NotConverged, v.body, v.joint, v.value};
+    if (rows_ > 0) {
+      soften();
+      if (!solve_rows(active_)) return {Status::Singular, -1, ties_.front().joint, 0};
+    }
     substitute(true, h);
     const double now = increment();
     if (!std::isfinite(now)) break;
     if (iterations_ == 1) scale = std::max(scale, now);
-    // The next increment is small of second order, or at least smaller than this one by the ratio of the last two. Rows of ties
-    // are positions over h and carry their rounding.
-    const double rounding = kRounding * (scale + reach / std::abs(h));
-    // Close to singular configurations rounding is larger: increments that are small and no longer shrink are nothing else.
-    const bool last = now <= rounding || (exact_ && now <= kSmall * scale) ||
-                      (iterations_ > 1 && (now * now <= rounding * before || (now > 0.3 * before && now <= kNoise * scale)));
+    // The next increment is small of second order, or smaller than this one by the ratio of the last two, unless what the
+    // Jacobian leaves out takes over. Increments that are small and no longer shrink are rounding: rows of ties are positions
+    // over h, and singular configurations enlarge it.
+    const double rounding = kRounding * scale;
+    const double ratio = std::max(iterations_ > 1 ? now / before : (inexact_ > 0 ? 1.0 : kSmall), inexact_);
+    const bool last = now <= rounding || now * ratio <= rounding ||
+                      (iterations_ > 2 && now > 0.7 * before && now <= kNoise * scale + kRounding * reach / std::abs(h));
     if (last) {
       if (!within_reach(h)) break;
       kinematics(h);
@@ -458,6 +575,21 @@ Verdict Tree<G>::step(double h, const Load* load) {
     before = now;
   }
   return {Status::NotConverged, -1, -1, before};
+}
+
+// Soft rows: λ + dλ = given + stiffness c·dY.
+template <class G>
+void Tree<G>::soften() {
+  active_ = kept_;
+  for (const Tie<G>& tie : ties_) {
+    if (!tie.soft()) continue;
+    const int r = tie.row;
+    double* D = D_.data() + static_cast<std::ptrdiff_t>(r) * rows_;
+    for (int c = 0; c < rows_; ++c) D[c] *= -stiffness_[r];
+    D[r] += 1;
+    value_[r] = lambda_[r] - given_[r] - stiffness_[r] * value_[r];
+    active_.push_back(r);
+  }
 }
 
 // The Cayley map turns less than half a turn.
@@ -482,17 +614,35 @@ void Tree<G>::finish(double h) {
       b.v1 = 2 * b.v - b.v0;
     }
     if (b.armature > 0) b.rate1 = 2 * (b.q1 - b.q0) / h - b.rate0;
-    if (b.passive != nullptr) dissipated_ += h * b.lost;
+    dissipated_ += h * b.lost;
   }
   for (const Line<G>& line : lines_) dissipated_ += line.lost;
+  for (const Tie<G>& tie : ties_)
+    if (tie.passive != nullptr) dissipated_ += h * tie.lost;
+}
+
+template <class G>
+void Tree<G>::spread(const Bodies& bodies, Load& load) const {
+  JointAt at;
+  for (const int j : loose_) {
+    const Joint& joint = model_.joints()[j];
+    auto efforts = load.efforts.segment(joint.v0, joint.nv);
+    if (efforts.isZero(0)) continue;
+    joint_at(model_, j, bodies, false, at);
+    const Wrench w = effort_wrench(at, efforts);
+    load.port[joint.child] += w.about(at.arm_child);
+    if (joint.parent != kWorld) load.port[joint.parent] -= w.about(at.arm_parent);
+    efforts.setZero();
+  }
 }
 
 template <class G>
 double Tree<G>::work(double h, const Load& load) const {
   double sum = 0;
   for (std::size_t body = 0; body < load.port.size(); ++body) {
-    const Slot<G>& b = slots_[skeleton_.part_of_body[body]];
-    sum += h * (lin(load.port[body].force).dot(b.v) + ang(load.port[body].moment).dot(b.w));
+    const Slot<G>& b = slots_[skeleton_.places[body].part];
+    const Lin arm = 0.5 * ((b.R0 + b.R1) * centres_[body]);
+    sum += h * (lin(load.port[body].force).dot(b.v + G::cross(b.w, arm)) + ang(load.port[body].moment).dot(b.w));
   }
   for (const Slot<G>& b : slots_)
     if (b.freedom >= 0 && b.hang != Hang::Ball) sum += b.sign * load.efforts[b.freedom] * (b.q1 - b.q0);
@@ -509,7 +659,7 @@ void Tree<G>::accept() {
       const double norm = 0.5 * (3 - b.c1 * b.c1 - b.s1 * b.s1);
       b.c0 = norm * b.c1, b.s0 = norm * b.s1;
       // The coordinate is that of the axes, on its turn.
-      if (b.angle) {
+      if (b.angle || measured_) {
         const double angle = std::atan2(b.s0, b.c0);
         b.q1 = angle + kTurn * std::round((b.q1 - angle) / kTurn);
       }
@@ -522,12 +672,14 @@ void Tree<G>::accept() {
   }
   for (auto& p : points_) p.p0 = p.p1;
   for (Line<G>& line : lines_) line.length0 = line.length1;
+  for (Tie<G>& tie : ties_) tie.q0 = tie.q1;
 }
 
 template <class G>
 Verdict Tree<G>::project(std::vector<Vec>& velocities, std::vector<double>& rotors) {
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
+    b.resist.setZero();
     b.nm = b.n1, b.gamm = b.gam1, b.rhom = b.rho1, b.rm = b.r1, b.am = b.a1, b.work = 1;
     if (b.hang == Hang::Screw)
       if constexpr (G::A == 3) b.am = b.n1;
@@ -550,7 +702,7 @@ Verdict Tree<G>::project(std::vector<Vec>& velocities, std::vector<double>& roto
   Verdict verdict = eliminate(0);
   if (verdict.ok() && rows_ > 0) {
     decide_rows();
-    if (!solve_rows()) verdict.status = Status::Singular;
+    if (!solve_rows(kept_)) verdict.status = Status::Singular;
   }
   if (verdict.ok()) {
     substitute(false, 0);
@@ -580,7 +732,7 @@ void Tree<G>::place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodi
       b.q0 = b.sign * q[joint->q0 + part.freedom];
       b.R0 = a.R0 * b.Q;
       break;
-    case Hang::Weld: b.R0 = a.R0 * b.Q; break;
+    case Hang::Ground: break;
     case Hang::Ball:
       if constexpr (G::A == 3) {
         const double* c = q.data() + joint->q0;
@@ -589,7 +741,7 @@ void Tree<G>::place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodi
       }
       break;
     case Hang::Free:
-      if constexpr (G::A == 3) b.R0 = bodies[part.body].q_WB.toRotationMatrix();
+      if constexpr (G::A == 3) b.R0 = bodies[part.body].q_WB.toRotationMatrix() * skeleton_.places[part.body].R_SB.transpose();
       break;
   }
   b.n0 = G::hinge_axis(b.R0);
@@ -598,10 +750,10 @@ void Tree<G>::place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodi
   if (b.hang == Hang::Slide) b.gam0 += b.q0 * b.a0;
   if constexpr (G::A == 3)
     if (b.hang == Hang::Screw) b.rho0 += b.pitch * b.q0 * b.n0;
-  b.phi0 = b.hang == Hang::Free ? lin(bodies[part.body].p_WC) : Lin(a.phi0 + b.rho0 + b.gam0);
+  b.phi0 = b.hang == Hang::Free ? Lin(lin(bodies[part.body].p_WC) - b.R0 * centres_[part.body]) : Lin(a.phi0 + b.rho0 + b.gam0);
   b.rate0 = b.armature > 0 ? b.sign * v[b.freedom] : 0.0;
   if (!b.massive) return;
-  b.v0 = lin(bodies[part.body].v_WC);
+  b.v0 = lin(bodies[part.body].v_WC) - G::cross(ang(bodies[part.body].w_WB), b.R0 * centres_[part.body]);
   if constexpr (G::A == 3)
     b.W0 = b.R0.transpose() * bodies[part.body].w_WB;
   else
@@ -609,7 +761,7 @@ void Tree<G>::place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodi
 }
 
 template <class G>
-void Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
+Verdict Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
   forget();
   std::vector<Vec> velocities(slots_.size(), Vec::Zero());
   std::vector<double> rotors(slots_.size(), 0.0);
@@ -620,75 +772,80 @@ void Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
     b.R1 = b.R0, b.phi1 = b.phi0, b.rho1 = b.rho0, b.gam1 = b.gam0, b.n1 = b.n0, b.a1 = b.a0, b.q1 = b.q0;
     b.c1 = b.c0, b.s1 = b.s0, b.r1 = b.rho0 + b.gam0;
   }
+  for (Tie<G>& tie : ties_)
+    if (tie.passive != nullptr) {
+      const Joint& joint = model_.joints()[tie.joint];
+      tie.q0 = tie.q1 = q[joint.q0 + tie.freedom - joint.v0];
+    }
   kept_.clear();
-  project(velocities, rotors);  // decides which closure rows are independent here
+  const Verdict verdict = project(velocities, rotors);  // decides which closure rows are independent here
   for (auto& p : points_) p.p0 = slots_[p.slot].phi0 + slots_[p.slot].R0 * p.arm;
   for (Line<G>& line : lines_) {
     line.length0 = 0;
     for (int k = line.first + 1; k < line.first + line.count; ++k)
       line.length0 += std::hypot((points_[k].p0 - points_[k - 1].p0).norm(), points_[k].off - points_[k - 1].off);
   }
+  return verdict;
 }
 
 template <class G>
-void Tree<G>::mean_bodies(Bodies& bodies) const {
-  for (std::size_t body = 0; body < bodies.size(); ++body) {
-    const int i = skeleton_.part_of_body[body];
-    const Slot<G>& b = slots_[i];
-    BodyState& s = bodies[body];
+void Tree<G>::mean_bodies(Bodies& out) const {
+  for (int body = 0; body < static_cast<int>(out.size()); ++body) {
+    const Slot<G>& b = slots_[skeleton_.places[body].part];
+    const Lin arm = 0.5 * ((b.R0 + b.R1) * centres_[body]);
+    Rot halfway = b.R0 + b.R1;
     if constexpr (G::A == 3) {
-      s.p_WC = 0.5 * (b.phi0 + b.phi1);
-      s.v_WC = b.v;
-      s.w_WB = b.w;
       const Quat q0(b.R0), q1(b.R1);
-      s.q_WB =
-          normalized(Quat((q0.coeffs() + (q0.dot(q1) < 0 ? -1.0 : 1.0) * q1.coeffs()).eval())) * Quat(skeleton_.parts[i].R_SB);
-    } else {
-      s.p_WC = plane_->lift(0.5 * (b.phi0 + b.phi1)) + offset_[i] * plane_->normal;
-      s.v_WC = plane_->lift(b.v);
-      s.w_WB = b.w[0] * plane_->normal;
-      s.q_WB = attitude(i, b.R0 + b.R1);
+      halfway = normalized(Quat((q0.coeffs() + (q0.dot(q1) < 0 ? -1.0 : 1.0) * q1.coeffs()).eval())).toRotationMatrix();
     }
+    store(body, 0.5 * (b.phi0 + b.phi1) + arm, b.v + G::cross(b.w, arm), b.w, halfway, out);
   }
 }
 
 template <class G>
-Quat Tree<G>::attitude(int i, const Rot& R) const {
-  Mat3 R_WB;
+void Tree<G>::bodies(Bodies& out) const {
+  for (int body = 0; body < static_cast<int>(out.size()); ++body) {
+    const Slot<G>& b = slots_[skeleton_.places[body].part];
+    const Lin arm = b.R0 * centres_[body];
+    const Ang w = turned_axis<G>(b.R0, b.W0);
+    store(body, b.phi0 + arm, b.v0 + G::cross(w, arm), w, b.R0, out);
+  }
+}
+
+template <class G>
+void Tree<G>::store(int body, const Lin& p, const Lin& v, const Ang& w, const Rot& R, Bodies& out) const {
+  if constexpr (G::A == 3)
+    out[body] = {p, v, w, attitude(body, R)};
+  else
+    out[body] = {plane_->lift(p) + heights_[body] * plane_->normal, plane_->lift(v), w[0] * plane_->normal, attitude(body, R)};
+}
+
+template <class G>
+Quat Tree<G>::attitude(int body, const Rot& R) const {
+  const Place& at = skeleton_.places[body];
   if constexpr (G::A == 3) {
-    R_WB = R * skeleton_.parts[i].R_SB;
+    return normalized(Quat(Mat3(R * at.R_SB)));
   } else {
     // World directions of the basis of the part, then its axes, then those of the body.
     const Eigen::Vector2d u = R.col(0).normalized();
     Mat3 world, part;
     world << plane_->lift(u), plane_->lift(Eigen::Vector2d(-u.y(), u.x())), plane_->normal;
-    part << basis_[i], normal_[i];
-    R_WB = world * part.transpose() * skeleton_.parts[i].R_SB;
-  }
-  return normalized(Quat(R_WB));
-}
-
-template <class G>
-void Tree<G>::bodies(Bodies& out) const {
-  for (std::size_t body = 0; body < out.size(); ++body) {
-    const int i = skeleton_.part_of_body[body];
-    const Slot<G>& b = slots_[i];
-    if constexpr (G::A == 3)
-      out[body] = {b.phi0, b.v0, b.R0 * b.W0, attitude(i, b.R0)};
-    else
-      out[body] = {plane_->lift(b.phi0) + offset_[i] * plane_->normal, plane_->lift(b.v0), b.W0[0] * plane_->normal,
-                   attitude(i, b.R0)};
+    part << basis_[at.part], normal_[at.part];
+    return normalized(Quat(Mat3(world * part.transpose() * at.R_SB)));
   }
 }
 
 #define INVAR_MEMBERS(G)                                                                             \
-  template void Tree<G>::place(const VecX&, const VecX&, const Bodies&);                             \
+  template Verdict Tree<G>::place(const VecX&, const VecX&, const Bodies&);                          \
   template Verdict Tree<G>::step(double, const Load*);                                               \
+  template double Tree<G>::tie_rate(const std::vector<Vec>&) const;                                  \
+  template double Tree<G>::speed() const;                                                            \
   template void Tree<G>::recall(int);                                                                \
   template void Tree<G>::forget();                                                                   \
   template void Tree<G>::accept();                                                                   \
   template Verdict Tree<G>::project(std::vector<Vec>&, std::vector<double>&);                        \
   template void Tree<G>::add_tie_wrenches(int, const std::vector<double>&, std::vector<Vec>&) const; \
+  template void Tree<G>::spread(const Bodies&, Load&) const;                                         \
   template double Tree<G>::work(double, const Load&) const;                                          \
   template void Tree<G>::mean_bodies(Bodies&) const;                                                 \
   template void Tree<G>::bodies(Bodies&) const;
