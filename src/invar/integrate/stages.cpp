@@ -121,6 +121,9 @@ void Stages::predict(double h, const State& x) {
       if (options_.stabilised) gamma_[k] += value * last_gamma_[n];
     }
     y_[k] += w_[k];
+    // A row that is left out now carries nothing, whatever it carried before.
+    for (int q = 0; q < c_.rows(); ++q)
+      if (!newton_.active(q)) mu_[k][q] = gamma_[k][q] = 0;
   }
 }
 
