@@ -8,6 +8,7 @@
 
 #include "invar/integrate/conserving.hpp"
 #include "invar/integrate/petrov_galerkin.hpp"
+#include "invar/integrate/rattle.hpp"
 #include "invar/integrate/rk4.hpp"
 #include "invar/integrate/semi_implicit_euler.hpp"
 #include "invar/model/model.hpp"
@@ -66,6 +67,7 @@ const std::vector<Known>& steppers() {
              PetrovGalerkinOptions{o.degree, o.quadrature, o.gradient == Gradient::Discrete, o.stabilised});
        }},
       {"midpoint", [](const StepperOptions&) { return make_midpoint(); }},
+      {"rattle", [](const StepperOptions&) -> std::unique_ptr<Integrator> { return std::make_unique<Rattle>(); }},
   };
   return all;
 }

@@ -2,6 +2,7 @@
 #include "invar/integrate/petrov_galerkin.hpp"
 
 #include "invar/base/check.hpp"
+#include "invar/integrate/cubic.hpp"
 #include "invar/mech/turns.hpp"
 
 namespace invar {
@@ -123,21 +124,14 @@ Verdict PetrovGalerkin::step(System& system, double t, double h, State& x, doubl
 
 // The polynomial of the step; over a divided one the cubic with the values and velocities of its ends.
 void PetrovGalerkin::interpolate(const System&, double theta, State& out) const {
+  if (!stages_ || report_.substeps > 1) return cubic_between(start_, end_, h_, theta, out);
   out = start_;
+  if (h_ == 0) return;
   out.wound += theta * h_ * start_.wound_rate;
-  if (!stages_ || h_ == 0) return;
-  if (report_.substeps == 1) {
-    stages_->add_position(theta, out.q);
-    stages_->add_velocity(theta, out.v);
-    out.aux[kWork] += stages_->work(theta);
-    out.aux[kDissipated] += stages_->dissipated(theta);
-    return;
-  }
-  const double t2 = theta * theta, t3 = t2 * theta, rise = 3 * t2 - 2 * t3, slope = 6 * (theta - t2);
-  const double near = theta - 2 * t2 + t3, far = t3 - t2;
-  out.q += rise * (end_.q - start_.q) + h_ * (near * start_.v + far * end_.v);
-  out.v = (slope / h_) * (end_.q - start_.q) + (1 - 4 * theta + 3 * t2) * start_.v + (3 * t2 - 2 * theta) * end_.v;
-  out.aux += theta * (end_.aux - start_.aux);
+  stages_->add_position(theta, out.q);
+  stages_->add_velocity(theta, out.v);
+  out.aux[kWork] += stages_->work(theta);
+  out.aux[kDissipated] += stages_->dissipated(theta);
 }
 
 std::unique_ptr<Stepper> make_midpoint() {

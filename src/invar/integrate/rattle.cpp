@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+//   M (v½ - v0) - G(x0)ᵀ μ0 = h/2 f(x0, v½),     x1 = x0 + h v½,   g(x1) = 0
+//   M (v1 - v½) - G(x1)ᵀ μ1 = h/2 f(x1, v½),     G(x1) v1 = 0
+// The first line is solved by Newton's method for (v½ - v0, μ0) with the matrix [M + h/2 C  -G(x0)ᵀ; G(x1) 0], the row divided by
+// h, C the slope of dampers; the second line is linear. M may be singular as long as it is definite on ker G.
+#include "invar/integrate/rattle.hpp"
+
+#include <cmath>
+
+#include "invar/base/check.hpp"
+#include "invar/integrate/cubic.hpp"
+#include "invar/mech/turns.hpp"
+
+namespace invar {
+namespace {
+
+constexpr int kMaxIterations = 30;
+constexpr double kRounding = 4e-16;  // of speeds
+
+}  // namespace
+
+Rattle::Workspace::Workspace(const Natural& n)
+    : natural(n),
+      solver(n.coordinates(), 1, 1),
+      chooser(n.coordinates(), 1, 1),
+      w(VecX::Zero(n.coordinates().size())),
+      mu(VecX::Zero(n.coordinates().rows())),
+      v_half(w),
+      x1(w),
+      force(w),
+      product(w),
+      right(w),
+      r(mu),
+      bodies(n.model().bodies().size()),
+      q(VecX::Zero(n.model().nq())),
+      v(VecX::Zero(n.model().nv())) {}
+
+void Rattle::reset(const State& x) {
+  start_ = end_ = x;
+  report_ = {};
+  fresh_ = true;
+  h_ = 0;
+}
+
+// Forces at positions `at` with the velocity of the middle, into force; adds the powers.
+void Rattle::add_forces(System& system, double t, const VecX& at, const VecX& wound, double& given, double& lost) {
+  Workspace& k = *work_;
+  const NaturalForces& forces = k.natural.forces();
+  k.force.setZero();
+  forces.add_gravity(1, k.force);
+  forces.add_elastic(at, wound, 1, k.force);
+  lost += forces.add_dissipation(at, k.v_half, wound, 1, k.force);
+  if (!system.acts()) return;
+  k.natural.coordinates().load(at, k.v_half, k.bodies);
+  given += forces.add_load(system.load(t, k.bodies), at, k.v_half, 1, k.force).total();
+}
+
+Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
+  Workspace& k = *work_;
+  const NaturalCoordinates& c = k.natural.coordinates();
+  if (k.solver.closure_rows() > 0) {
+    k.chooser.choose(x.q);
+    k.solver.use(k.chooser);
+  }
+  for (int r = 0; r < c.rows(); ++r)
+    if (!k.solver.active(r)) k.mu[r] = 0;
+  double last = 0, scale = x.v.lpNorm<Eigen::Infinity>();
+  for (report_.iterations = 1; report_.iterations <= kMaxIterations; ++report_.iterations) {
+    k.v_half = x.v + k.w;
+    k.x1 = x.q + h * k.v_half;
+    given_ = lost_ = 0;
+    add_forces(system, t, x.q, x.wound, given_, lost_);
+    c.apply_mass(k.w, k.product);
+    k.right = 0.5 * h * k.force - k.product;
+    c.add_transposed(x.q, k.mu, 1, k.right);
+    c.residual(k.x1, k.r);
+    k.r /= -h;
+    // [M + h/2 C  -G(x0)ᵀ; G(x1) 0]
+    k.solver.clear();
+    for (int b = 0; b < static_cast<int>(k.bodies.size()); ++b) k.solver.add(0, b, 0, b, 1, k.natural.mass(b));
+    for (int r = 0; r < c.rows(); ++r) k.solver.add_row(0, r, 0, 1, k.x1), k.solver.add_force(0, r, 0, -1, x.q);
+    if (k.natural.forces().dissipative()) k.natural.forces().add_slopes(x.q, k.v_half, x.wound, 0, 0.5 * h, 0, 0, k.solver);
+    if (const Verdict verdict = k.solver.factor(); !verdict.ok()) return verdict;
+    k.solver.solve(k.right, k.r);
+    k.w += k.right;
+    k.mu += k.r;
+    const double size = k.right.lpNorm<Eigen::Infinity>();
+    if (!std::isfinite(size)) return {Status::NotFinite};
+    if (report_.iterations == 1) scale = std::max(scale, k.w.lpNorm<Eigen::Infinity>());
+    const bool stalled = report_.iterations > 1 && size > 0.25 * last && size <= 1e-12 * scale;
+    if (size <= kRounding * scale || stalled) return {};
+    last = size;
+  }
+  return {Status::NotConverged, -1, -1, last};
+}
+
+Verdict Rattle::to_end(System& system, double t, double h, State& x) {
+  Workspace& k = *work_;
+  const NaturalCoordinates& c = k.natural.coordinates();
+  k.v_half = x.v + k.w;
+  x.q += h * k.v_half;
+  x.wound += h * x.wound_rate;
+  add_forces(system, t + h, x.q, x.wound, given_, lost_);
+  // One linear solve for v1 - v½.
+  assemble_natural(k.natural, x.q, k.solver);
+  if (const Verdict verdict = k.solver.factor(); !verdict.ok()) return verdict;
+  k.right = 0.5 * h * k.force;
+  c.apply_rows(x.q, k.v_half, k.r);
+  k.r = -k.r;
+  k.solver.solve(k.right, k.r);
+  x.v = k.v_half + k.right;
+  x.aux[kWork] += 0.5 * h * given_;
+  x.aux[kDissipated] += 0.5 * h * lost_;
+  if (!x.v.allFinite()) return {Status::NotFinite};
+  k.natural.bodies(x, k.bodies);
+  return count_turns(k.natural.model(), k.bodies, k.q, k.v, x);
+}
+
+Verdict Rattle::step(System& system, double t, double h, State& x, double& h_done) {
+  h_done = 0;
+  const auto* natural = dynamic_cast<const Natural*>(&system.formulation());
+  INVAR_CHECK(natural, "this method steps natural coordinates");
+  if (!work_ || &work_->natural != natural) work_ = std::make_unique<Workspace>(*natural);
+  if (fresh_ || h != h_) {
+    work_->w.setZero();
+    work_->mu.setZero();
+  }
+  fresh_ = false;
+  report_ = {};
+  start_ = x;
+  Verdict verdict = to_middle(system, t, h, x);
+  if (verdict.ok()) verdict = to_end(system, t, h, x);
+  if (!verdict.ok()) {
+    x = start_;
+    fresh_ = true;
+    return verdict;
+  }
+  end_ = x;
+  h_done = h_ = h;
+  report_.hamiltonian = natural->hamiltonian(x);
+  return {};
+}
+
+void Rattle::interpolate(const System&, double theta, State& out) const { cubic_between(start_, end_, h_, theta, out); }
+
+}  // namespace invar
