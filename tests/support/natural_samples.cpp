@@ -28,11 +28,14 @@ void add_tendons(Random& random, ModelSpec& spec, int count, double stiffness) {
   }
 }
 
-Sample natural_sample(std::uint64_t seed, MechanismOptions options, int tendons) {
+Sample natural_sample(std::uint64_t seed, MechanismOptions options, int tendons, bool with_energy) {
   if (options.kinds.empty()) options.kinds = natural_kinds();
   Random random(seed);
   Mechanism mechanism = random_mechanism(random, options);
-  for (JointSpec& joint : mechanism.spec.joints) joint.armature.clear();
+  for (JointSpec& joint : mechanism.spec.joints) {
+    joint.armature.clear();
+    if (with_energy) joint.spring.law = SpringLaw::RotationVector;
+  }
   add_tendons(random, mechanism.spec, tendons, 20);
   Model model = build(mechanism.spec);
   Bodies bodies = at_rest(model, mechanism.X_WB);

@@ -88,7 +88,7 @@ Verdict PetrovGalerkin::advance(System& system, double t, double h, int depth, S
   }
   x = before.x, carry_x_ = before.carry_x, carry_v_ = before.carry_v;
   stages_->forget();
-  if (verdict.status == Status::NoInertia || depth == kDepth) return verdict;
+  if (depth == kDepth) return verdict;
   // Half of it, twice.
   ++report_.substeps;
   if (const Verdict half = advance(system, t, 0.5 * h, depth + 1, x); !half.ok()) return half;

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kMaxIterations = 30;
 constexpr double kRounding = 4e-16;  // of speeds
+constexpr double kSlow = 1e-9;       // lengths of the model per step
 
 }  // namespace
 
@@ -65,7 +66,8 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
   }
   for (int r = 0; r < c.rows(); ++r)
     if (!k.solver.active(r)) k.mu[r] = 0;
-  double last = 0, scale = x.v.lpNorm<Eigen::Infinity>();
+  // A speed that moves nothing by more than a rounding within the step is no scale.
+  double last = 0, scale = std::max(x.v.lpNorm<Eigen::Infinity>(), kSlow * c.model().length() / std::abs(h));
   for (report_.iterations = 1; report_.iterations <= kMaxIterations; ++report_.iterations) {
     k.v_half = x.v + k.w;
     k.x1 = x.q + h * k.v_half;
@@ -88,7 +90,7 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
     const double size = k.right.lpNorm<Eigen::Infinity>();
     if (!std::isfinite(size)) return {Status::NotFinite};
     if (report_.iterations == 1) scale = std::max(scale, k.w.lpNorm<Eigen::Infinity>());
-    const bool stalled = report_.iterations > 1 && size > 0.25 * last && size <= 1e-12 * scale;
+    const bool stalled = report_.iterations > 1 && size > 0.7 * last && size <= 1e-13 * scale;
     if (size <= kRounding * scale || stalled) return {};
     last = size;
   }

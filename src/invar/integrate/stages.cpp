@@ -23,9 +23,10 @@ namespace invar {
 namespace {
 
 constexpr int kMaxIterations = 30;
+constexpr double kSlow = 1e-9;  // lengths of the model per step
 // Relative to the speed of the last node: where Newton is near, and what rounding leaves of an increment; and where the next
 // increment is not worth its price, because it adds to every step in the same sense.
-constexpr double kNear = 1e-8, kRounding = 4e-16, kSettled = 2e-17;
+constexpr double kNear = 1e-8, kRounding = 4e-16, kSettled = 2e-17, kStalled = 1e-13;
 
 std::vector<VecX> zeros(int count, int size) { return std::vector<VecX>(static_cast<std::size_t>(count), VecX::Zero(size)); }
 
@@ -334,7 +335,8 @@ Verdict Stages::solve(System& system, double t, double h, const State& x, const 
     newton_.use(chooser_);
   }
   predict(h, x);
-  double scale = speed(x.v), last = 0;
+  // A speed that moves nothing by more than a rounding within the step is no scale.
+  double scale = std::max(speed(x.v), kSlow * c_.model().length() / std::abs(h)), last = 0;
   if (known_) scale = std::max(scale, speed(last_z_[0]));
   while (iterations_ < kMaxIterations) {
     place_stages(x, carry_x, carry_v);
@@ -356,7 +358,7 @@ Verdict Stages::solve(System& system, double t, double h, const State& x, const 
     if (size <= kRounding * scale) break;
     if (iterations_ > 1) {
       const double next = size * (size / last);
-      if (size <= kNear * scale && (next <= kSettled * scale || (size > 0.25 * last && size <= 1e-12 * scale))) break;
+      if (size <= kNear * scale && (next <= kSettled * scale || (size > 0.7 * last && size <= kStalled * scale))) break;
       if (size > 2 * last && size > 1e-3 * scale) return failed(Status::NotConverged);
     }
     last = size;

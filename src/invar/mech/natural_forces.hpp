@@ -70,7 +70,7 @@ class NaturalForces {
   void add_ball_discrete(const Ball& ball, const VecX& x0, const VecX& x1, const VecX& mid, double factor, VecX& f) const;
   double ball_energy(const Ball& ball, const VecX& x) const;
   Quat relative(const Ball& ball, const VecX& x, Quat* q_WF) const;
-  void add_line_slopes(const Line& line, const VecX& x, double stiff, int e, int u, NaturalElimination& to) const;
+  void add_line_slopes(const Line& line, const VecX& x, double stiff, double damp, int e, int u, NaturalElimination& to) const;
   void add_outer(const NaturalGradient& g, double factor, int e, int u, NaturalElimination& to) const;
 
   const NaturalCoordinates& c_;

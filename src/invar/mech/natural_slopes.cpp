@@ -55,16 +55,17 @@ void NaturalForces::add_slopes(const VecX& x, const VecX& v, const VecX& wound, 
         add_outer(gradient(c_, freedoms_[static_cast<std::size_t>(joint.v0 + ball_start(joint) + k)], x),
                   stiff * ball.stiffness[k], e, u, to);
     }
-  if (stiff != 0)
-    for (const Line& line : tendons_) add_line_slopes(line, x, stiff, e, u, to);
+  for (const Line& line : tendons_) add_line_slopes(line, x, stiff, damp, e, u, to);
 }
 
 // Segment by segment: the sum over pairs of segments of one body pair is what counts; pairs of segments are few.
-void NaturalForces::add_line_slopes(const Line& line, const VecX& x, double stiff, int e, int u, NaturalElimination& to) const {
+void NaturalForces::add_line_slopes(const Line& line, const VecX& x, double stiff, double damp, int e, int u,
+                                    NaturalElimination& to) const {
   const int n = c_.per_body();
   const std::span<const Vec3> at = place(line, x, from_);
   const Tension T = tension_at(*line.tendon, at);
-  if (T.slope == 0) return;
+  const double along = stiff * T.slope + damp * line.tendon->damping;
+  if (T.slope == 0 || along == 0) return;
   // The derivative of a direction c · point, as rows of a 3 x n matrix.
   const auto jacobian = [&](const NaturalVector& a) {
     Jacobian J = Jacobian::Zero(3, n);
@@ -80,8 +81,8 @@ void NaturalForces::add_line_slopes(const Line& line, const VecX& x, double stif
   for (std::size_t p = 0; p < segments; ++p)
     for (std::size_t q = 0; q < segments; ++q) {
       const Bend bp = bend_at(T.value, at[p + 1] - at[p]), bq = bend_at(T.value, at[q + 1] - at[q]);
-      Mat3 K = T.slope * bp.e * bq.e.transpose();
-      if (p == q) K += bp.bend;
+      Mat3 K = along * bp.e * bq.e.transpose();
+      if (p == q) K += stiff * bp.bend;
       for (int a = 0; a < 2; ++a)
         for (int b = 0; b < 2; ++b) {
           const NaturalVector& pa = line.points[p + static_cast<std::size_t>(a)];
@@ -89,7 +90,7 @@ void NaturalForces::add_line_slopes(const Line& line, const VecX& x, double stif
           if (pa.body == kWorld || qb.body == kWorld || !to.neighbours(pa.body, qb.body)) continue;
           const Jacobian KJ = K * jacobian(qb);
           block_.noalias() = jacobian(pa).transpose().lazyProduct(KJ);
-          to.add(e, pa.body, u, qb.body, (a == b ? 1.0 : -1.0) * stiff, block_);
+          to.add(e, pa.body, u, qb.body, a == b ? 1.0 : -1.0, block_);
         }
     }
 }
