@@ -68,6 +68,8 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
     if (!k.solver.active(r)) k.mu[r] = 0;
   // A speed that moves nothing by more than a rounding within the step is no scale.
   double last = 0, scale = std::max(x.v.lpNorm<Eigen::Infinity>(), kSlow * c.model().length() / std::abs(h));
+  // Rows are divided by h, and so is their rounding.
+  const double floor = 4 * 1.1e-16 * (x.q.lpNorm<Eigen::Infinity>() + c.model().length()) / std::abs(h);
   for (report_.iterations = 1; report_.iterations <= kMaxIterations; ++report_.iterations) {
     k.v_half = x.v + k.w;
     k.x1 = x.q + h * k.v_half;
@@ -90,8 +92,8 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
     const double size = k.right.lpNorm<Eigen::Infinity>();
     if (!std::isfinite(size)) return {Status::NotFinite};
     if (report_.iterations == 1) scale = std::max(scale, k.w.lpNorm<Eigen::Infinity>());
-    const bool stalled = report_.iterations > 1 && size > 0.7 * last && size <= 1e-13 * scale;
-    if (size <= kRounding * scale || stalled) return {};
+    const bool stalled = report_.iterations > 1 && size > 0.7 * last && size <= 1e-13 * scale + 4 * floor;
+    if (size <= kRounding * scale + floor || stalled) return {};
     last = size;
   }
   return {Status::NotConverged, -1, -1, last};
