@@ -38,6 +38,22 @@ Json versions_json() {
       {"invar", info.version}, {"compiler", info.compiler}, {"build", info.flags}, {"eigen", info.eigen}, {"hdf5", info.hdf5}};
 }
 
+// What the method was told, as far as it differs from what it does by itself.
+Json method_json(const Method& m) {
+  const StepperOptions& o = m.options.stepper;
+  Json out = Json::object();
+  if (m.step > 0) out["step"] = m.step;
+  if (m.integrator == "petrov_galerkin") {
+    out["degree"] = o.degree;
+    if (o.quadrature > 0) out["quadrature"] = o.quadrature;
+    out["gradient"] = o.gradient == Gradient::Gauss ? "gauss" : "discrete";
+    out["stabilised"] = o.stabilised;
+  }
+  if (o.composition != Composition::None) out["composition"] = composition_names()[static_cast<std::size_t>(o.composition)];
+  if (const auto made = make_integrator(m.integrator, m.options)) out["order"] = (*made)->order();
+  return out;
+}
+
 }  // namespace
 
 const char* status_word(const Outcome& outcome) {
@@ -83,6 +99,7 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
                      {"path", scenario.path},
                      {"formulation", scenario.method.formulation},
                      {"integrator", scenario.method.integrator},
+                     {"options", method_json(scenario.method)},
                      {"start", scenario.start_time},
                      {"end", scenario.end_time}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

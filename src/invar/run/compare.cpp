@@ -219,10 +219,10 @@ std::vector<Way> ways(const Scenario& scenario, double step) {
       Method m;
       m.formulation = formulation, m.integrator = integrator;
       if (!is_adaptive(m)) m.step = step;
+      if (is_stepper(integrator) && formulation != "natural") continue;
       add(m);
-      if (integrator != "petrov_galerkin") continue;
-      m.options.stepper.degree = 1;
-      add(m);
+      if (integrator == "petrov_galerkin") m.options.stepper.degree = 1, add(m);
+      if (integrator == "conserving") m.options.stepper.composition = Composition::Suzuki, add(m);
     }
   return out;
 }

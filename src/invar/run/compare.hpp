@@ -13,8 +13,8 @@ struct Way {
   Method method;
 };
 
-/// Every formulation with every method that this version has, the scenario's own way first and as the scenario has it. The others
-/// take `step` where they need one (0: the scenario's, or a ten-thousandth of the run where it has none).
+/// Every formulation with every method that it may take (see objection), the scenario's own way first and as the scenario has it.
+/// The others take `step` where they need one (0: the scenario's, or a ten-thousandth of the run where it has none).
 std::vector<Way> ways(const Scenario& scenario, double step = 0);
 
 /// What is compared: the largest over all bodies, or over all components of joint reactions that the motion determines.
