@@ -82,6 +82,44 @@ TEST(ScenarioFile, BaumgarteStandsAloneUnlessAskedOtherwise) {
   EXPECT_EQ(s->method.baumgarte_beta, 25);
 }
 
+std::string natural(const std::string& integrator, const std::string& model = "four_bar") {
+  return "model = '../models/" + model + ".toml'\nformulation = 'natural'\n" + kTime + "[integrator]\n" + integrator;
+}
+
+TEST(ScenarioFile, NaturalTakesItsDefaultMethod) {
+  auto s = parse_scenario(natural("step = 0.01\n"), kPath);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s->method.formulation, "natural");
+  EXPECT_EQ(s->method.integrator, "conserving");
+  EXPECT_EQ(s->method.options.stepper.composition, Composition::None);
+}
+
+TEST(ScenarioFile, NaturalTakesEveryFlowAndEveryStepper) {
+  for (const std::string& name : integrator_names()) {
+    const bool adaptive = (*make_integrator(name))->adaptive();
+    auto s = parse_scenario(natural("method = '" + name + "'\n" + (adaptive ? "" : "step = 0.01\n")), kPath);
+    ASSERT_TRUE(s) << s.error().text();
+    EXPECT_EQ(s->method.integrator, name);
+  }
+}
+
+TEST(ScenarioFile, ReadsTheOptionsOfSteppers) {
+  auto s = parse_scenario(natural("method = 'petrov_galerkin'\nstep = 0.01\ndegree = 2\nquadrature = 4\nstabilised = true\n"
+                                  "composition = 'suzuki'\n"),
+                          kPath);
+  ASSERT_TRUE(s) << s.error().text();
+  const StepperOptions& o = s->method.options.stepper;
+  EXPECT_EQ(o.degree, 2);
+  EXPECT_EQ(o.quadrature, 4);
+  EXPECT_TRUE(o.stabilised);
+  EXPECT_EQ(o.gradient, Gradient::Gauss);
+  EXPECT_EQ(o.composition, Composition::Suzuki);
+  EXPECT_EQ((*make_integrator(s->method.integrator, s->method.options))->order(), 8);
+  s = parse_scenario(natural("method = 'petrov_galerkin'\nstep = 0.01\ngradient = 'discrete'\n"), kPath);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s->method.options.stepper.gradient, Gradient::Discrete);
+}
+
 struct Bad {
   std::string text;
   const char* place;  // ":line:column" or ""
@@ -112,6 +150,20 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{scenario(kTime, "method = 'dopri5'\nstep = 1\n"), ":7:8", "max_step"},
         Bad{scenario(kTime, "method = 'dopri5'\ntolerance = -1\n"), ":7:13", "positive"},
         Bad{scenario("format = 2\n" + kTime), ":2:10", "format 2"},
+        Bad{scenario(kTime, "method = 'conserving'\nstep = 0.1\n"), ":6:10", "natural"},
+        Bad{scenario(kTime, "method = 'rk4'\nstep = 0.1\ncomposition = 'suzuki'\n"), ":8:15", "no symmetric stepper"},
+        Bad{scenario(kTime, "method = 'rk4'\nstep = 0.1\ndegree = 1\n"), ":8:10", "petrov_galerkin has"},
+        Bad{natural("method = 'conserving'\nstep = 0.1\ndegree = 1\n"), ":8:10", "petrov_galerkin has"},
+        Bad{natural("method = 'conserving'\nstep = 0.1\nbaumgarte = [1, 1]\n"), ":8:13", "nothing to stabilise"},
+        Bad{natural("method = 'conserving'\nstep = 0.1\nproject = false\n"), ":8:11", "nothing to stabilise"},
+        Bad{natural("method = 'rk4'\nstep = 0.1\nbaumgarte = [1, 1]\n"), ":8:13", "no Baumgarte"},
+        Bad{natural("method = 'conserving'\nstep = 0.1\ncomposition = 'suzuky'\n"), ":8:15", "did you mean 'suzuki'"},
+        Bad{natural("method = 'petrov_galerkin'\nstep = 0.1\ndegree = 4\n"), ":6:10", "0, 1, 2 or 3"},
+        Bad{natural("method = 'petrov_galerkin'\nstep = 0.1\nquadrature = 0\n"), ":8:14", "at least 1"},
+        Bad{natural("method = 'petrov_galerkin'\nstep = 0.1\ndegree = 1\ngradient = 'discrete'\n"), ":6:10", "degree 0"},
+        Bad{natural("method = 'conserving'\ntolerance = 1e-6\nstep = 0.1\n"), ":7:13", "fixed length"},
+        Bad{natural("method = 'rk4'\nstep = 0.1\n", "all_joints"), ":6:10", "armature"},
+        Bad{natural("step = 0.1\nmethod = 'midpoint'\n", "all_joints"), ":7:10", "armature"},
         Bad{scenario("formulation = 'lagrangian'\n" + kTime), ":2:15", "lagrangian"},
         Bad{scenario(kTime + "[initial]\njoints = { hing = { q = 0 } }\n"), ":5:", "did you mean 'hinge'"},
         Bad{scenario(kTime + "[initial]\njoints = { hinge = { q = [0, 1] } }\n"), ":5:", ""},

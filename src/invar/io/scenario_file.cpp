@@ -38,6 +38,18 @@ void check_times(const TomlTable& root, const Scenario& s) {
       root.table(table)->refuse(no->key, no->what);
 }
 
+// A method that makes sense, but not for this model: said where the method is named, or else the formulation.
+void check_pair(const TomlTable& root, const Scenario& s) {
+  if (objection(s.method)) return;
+  const auto no = objection(s.method, *s.model);
+  if (!no) return;
+  const auto table = root.table("integrator");
+  if (table && table->has(no->key))
+    table->refuse(no->key, no->what);
+  else
+    root.refuse("formulation", no->what);
+}
+
 Result<Scenario> read(const TomlTable& root, const std::string& path, std::vector<std::string>* warnings) {
   const std::vector<std::string> keys = root.keys();
   const auto present = [&keys](const char* key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
@@ -67,8 +79,7 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
     return tl::unexpected(error);
   }
   s.model = std::make_shared<const Model>(std::move(*model));
-  if (!objection(s.method))
-    if (const auto no = objection(s.method, *s.model)) root.refuse(no->key, no->what);
+  check_pair(root, s);
   s.start = read_start(root, *s.model);
   s.environments = read_environments(root, *s.model);
   s.laws = read_laws(root, *s.model);
