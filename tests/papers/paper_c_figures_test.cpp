@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Paper C, section 4: the constraint and energy errors of Figs. 5, 6 and 7, with the data of Table 2, springs counter-clockwise
+// (docs/papers.md C2), r_4 = 0.4 m and a start at rest, which the table does not say.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "invar/integrate/make.hpp"
+#include "invar/io/model_file.hpp"
+#include "invar/mech/assemble.hpp"
+#include "invar/mech/natural.hpp"
+#include "invar/mech/planar_chain.hpp"
+#include "support/march.hpp"
+
+namespace invar::testing {
+namespace {
+
+/// What 10 s leave: the average energy error (43), the largest one (42), the largest squared constraint error (41).
+struct Errors {
+  double average = 0, largest = 0, squared = 0;
+};
+
+Errors after_ten_seconds(const std::string& name, const char* method, const StepperOptions& stepper, double h) {
+  const Model model = *Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/paper_c_" + name + ".toml"));
+  const PlanarChain chain = *PlanarChain::of(model);
+  Natural formulation(model);
+  System system(formulation);
+  State x;
+  Bodies bodies = place(model, JointState::initial(model));
+  formulation.set(bodies, x);
+  const double H_0 = formulation.hamiltonian(x);
+  IntegratorOptions options;
+  options.stepper = stepper;
+  const auto integrator = std::move(*make_integrator(method, options));
+  Errors out;
+  long steps = 0;
+  const March ended = march(system, *integrator, 0, 10, h, x, [&](double, double) {
+    const double error = std::abs(formulation.hamiltonian(x) - H_0);
+    out.average += error, out.largest = std::max(out.largest, error), ++steps;
+    formulation.bodies(x, bodies);
+    const VecX g = chain.g(chain.xi_from_x(chain.x_of(bodies)));
+    out.squared = std::max(out.squared, 2 * g.cwiseAbs().maxCoeff());
+  });
+  EXPECT_TRUE(ended.verdict.ok());
+  out.average /= static_cast<double>(steps + 1);
+  return out;
+}
+
+StepperOptions gauss(int points) {
+  StepperOptions o;
+  o.quadrature = points;
+  return o;
+}
+
+double average(double h, int points) { return after_ten_seconds("springs", "petrov_galerkin", gauss(points), h).average; }
+
+TEST(PaperCFigure5, SquaredConstraintErrorsStayAtRoundOff) {
+  for (const char* name : {"pendulum", "springs", "tendon"})
+    for (const char* method : {"midpoint", "petrov_galerkin", "discrete_gradient", "conserving"})
+      // Positions of 3 m in double precision: 1e-15 in each link's vector of 0.5 m.
+      EXPECT_LE(after_ten_seconds(name, method, {}, 0.01).squared, 1e-15) << name << " " << method;
+}
+
+TEST(PaperCFigure6, WithoutSpringsTheMidpointRuleKeepsTheEnergy) {
+  EXPECT_LE(after_ten_seconds("pendulum", "midpoint", {}, 0.01).largest, 1e-14);
+}
+
+TEST(PaperCFigure6, WithSpringsItDoesNotAndThreeGaussPointsDo) {
+  EXPECT_GE(after_ten_seconds("springs", "midpoint", {}, 0.01).largest, 1e-6);
+  EXPECT_LE(after_ten_seconds("springs", "petrov_galerkin", gauss(3), 0.01).largest, 5e-14);  // 3.1e-9 (0.01/0.1)^6 and round-off
+}
+
+TEST(PaperCFigure7, AverageErrorsOfTheMidpointRuleHaveTheirValuesAndOrderTwo) {
+  EXPECT_NEAR(after_ten_seconds("springs", "midpoint", {}, 0.1).average, 3.96e-4, 0.05 * 3.96e-4);
+  EXPECT_NEAR(after_ten_seconds("springs", "midpoint", {}, 0.01).average, 3.99e-6, 0.05 * 3.99e-6);
+  const double coarse = average(0.1, 1), fine = average(0.025, 1);
+  EXPECT_NEAR(std::log2(coarse / fine) / 2, 2, 0.05) << coarse << " " << fine;
+}
+
+TEST(PaperCFigure7, TwoAndThreeGaussPointsHaveOrdersFourAndSix) {
+  const double two[] = {average(0.1, 2), average(0.025, 2)}, three[] = {average(0.1, 3), average(0.025, 3)};
+  EXPECT_NEAR(std::log2(two[0] / two[1]) / 2, 4, 0.05) << two[0] << " " << two[1];
+  EXPECT_NEAR(std::log2(three[0] / three[1]) / 2, 6, 0.1) << three[0] << " " << three[1];
+  EXPECT_NEAR(three[0], 3.1e-9, 0.05 * 3.1e-9);
+}
+
+TEST(PaperCFigure7, TheDiscreteGradientIsAtRoundOffForEveryStep) {
+  StepperOptions discrete;
+  discrete.gradient = Gradient::Discrete;
+  for (const double h : {0.1, 0.05, 0.02, 0.01})
+    for (const char* name : {"springs", "tendon"})
+      EXPECT_LE(after_ten_seconds(name, "petrov_galerkin", discrete, h).average, 1e-14) << name << " " << h;
+}
+
+}  // namespace
+}  // namespace invar::testing
