@@ -68,6 +68,7 @@ void print_table(const CompareResult& result, const Context& context) {
       fmt::print("  {} exceeds {:.1e} {} at t = {:g} s", kQuantityNames[c.worst].name, c.bound[static_cast<std::size_t>(c.worst)],
                  kQuantityNames[c.worst].unit, c.at[static_cast<std::size_t>(c.worst)]);
     if (c.verdict == Comparison::Verdict::Unresolved) fmt::print("  unresolved: its steps are too long for this motion");
+    if (!c.reason.empty()) fmt::print("  later it failed: {}", c.reason);
     fmt::print("\n");
     if (context.verbose) print_series(c);
   }
@@ -91,6 +92,7 @@ Json to_json(const Comparison& c) {
     out["reason"] = c.reason;
     return out;
   }
+  if (!c.reason.empty()) out["failed_later"] = c.reason;
   out["largest"] = quantities(c.largest);
   out["at"] = quantities(c.at);
   out["bound"] = quantities(c.bound);

@@ -69,8 +69,9 @@ class Comparer {
     Trace trace;
     Outcome outcome;
     std::vector<Quantities> error;  ///< per sample of the trace: largest so far; empty where a bound was given
-    std::string reason;             ///< why there is no trace
+    std::string reason;             ///< why there is no trace, or why it ends early
     bool refused = false;
+    bool failed_resolved = false;  ///< the numerics failed while the motion was still resolved
   };
 
   Done go(const Way& way) {
@@ -82,29 +83,40 @@ class Comparer {
       return done;
     }
     done.reason = trace(way, way.method, done.trace, &done.outcome);
-    if (options_.bound > 0 || !done.reason.empty() || stopped()) return done;
+    done.failed_resolved = !done.reason.empty();
+    if (options_.bound > 0 || done.trace.size() == 0 || stopped()) return done;
     Trace finer;
-    done.reason = trace(way, refined(way.method), finer, nullptr);
-    if (!done.reason.empty()) return done;
-    done.error = growth(done.trace, finer, error_per_difference(way.method));
+    const std::string finer_reason = trace(way, refined(way.method), finer, nullptr);
+    if (done.reason.empty()) done.reason = finer_reason;
+    const std::size_t end = growth(done.trace, finer, error_per_difference(way.method), done.error);
+    done.failed_resolved = !done.reason.empty() && small(done.error[end]);
     return done;
+  }
+
+  /// Sets the size of the motion, by which errors are large or small.
+  void measure(const Quantities& scale) { scale_ = scale; }
+  const Quantities& scale() const { return scale_; }
+  bool small(const Quantities& error) const {
+    for (int n = 0; n < kQuantities; ++n)
+      if (!(error[n] <= kUnresolved * scale_[n])) return false;
+    return true;
   }
 
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
   const Determined& axes() const { return axes_; }
 
  private:
-  // The largest difference so far, times a factor, at every sample.
-  std::vector<Quantities> growth(const Trace& trace, const Trace& finer, double factor) const {
-    std::vector<Quantities> error(trace.size(), Quantities{});
+  // The largest difference so far, times a factor, at every sample; unknown (NaN) after the last one that both have. Its place.
+  std::size_t growth(const Trace& trace, const Trace& finer, double factor, std::vector<Quantities>& error) const {
+    error.assign(trace.size(), Quantities{});
     std::size_t last = 0;
     for_common_instants(trace, finer, axes_, [&](std::size_t i, std::size_t, const Quantities& d) {
       for (std::size_t k = last + 1; k <= i; ++k) error[k] = error[last];
       for (int n = 0; n < kQuantities; ++n) keep_largest(error[i][n], factor * d[n]);
       last = i;
     });
-    for (std::size_t k = last + 1; k < error.size(); ++k) error[k] = error[last];
-    return error;
+    for (std::size_t k = last + 1; k < error.size(); ++k) error[k].fill(std::nan(""));
+    return last;
   }
 
   // Runs; why it came to nothing, or an empty string.
@@ -118,9 +130,9 @@ class Comparer {
       run_options.progress = [&, number](const Progress& p) { options_.progress(way.name, number, runs_, p); };
     auto ended = run(s, run_options);
     if (!ended) return ended.error().what;
-    if (ended->end == Outcome::End::Failed) return ended->words;
+    const std::string words = ended->end == Outcome::End::Failed ? ended->words : "";
     if (outcome != nullptr) *outcome = std::move(*ended);
-    return {};
+    return words;
   }
 
   // Samples at the same times, whichever step a way takes: those of the coarse grid.
@@ -137,6 +149,7 @@ class Comparer {
   const CompareOptions& options_;
   int run_ = 0, runs_;
   double grid_;  // s; the step of all ways that need one
+  Quantities scale_{};
   Determined axes_;
 };
 
@@ -156,26 +169,22 @@ Quantities bounds(const Comparer::Done& a, std::size_t i, const Comparer::Done& 
   return out;
 }
 
-bool resolved(const Comparer::Done& done, std::size_t i, const Quantities& scale) {
-  if (done.error.empty()) return true;
-  for (int n = 0; n < kQuantities; ++n)
-    if (!(done.error[i][n] <= kUnresolved * scale[n])) return false;
-  return true;
+bool resolved(const Comparer& comparer, const Comparer::Done& done, std::size_t i) {
+  return done.error.empty() || comparer.small(done.error[i]);
 }
 
 // Instant by instant: the differences against the bounds that belong to them.
-void judge(const Comparer::Done& done, const Comparer::Done& reference, const Determined& axes, const Quantities& scale,
-           double bound, Comparison& out) {
+void judge(const Comparer& comparer, const Comparer::Done& done, const Comparer::Done& reference, double bound, Comparison& out) {
   const std::size_t stride = std::max<std::size_t>(1, done.trace.size() / kSeries);
   bool says = true;
-  for_common_instants(done.trace, reference.trace, axes, [&](std::size_t i, std::size_t k, const Quantities& d) {
+  for_common_instants(done.trace, reference.trace, comparer.axes(), [&](std::size_t i, std::size_t k, const Quantities& d) {
     const double t = done.trace.time(i);
     if (i % stride == 0 || i + 1 == done.trace.size()) out.times.push_back(t), out.series.push_back(d);
-    says = says && resolved(done, i, scale) && resolved(reference, k, scale);
+    says = says && resolved(comparer, done, i) && resolved(comparer, reference, k);
     if (!says) return;
     out.resolved = t;
     ++out.instants;
-    const Quantities limit = bounds(done, i, reference, k, scale, bound);
+    const Quantities limit = bounds(done, i, reference, k, comparer.scale(), bound);
     for (int n = 0; n < kQuantities; ++n) {
       if (d[n] > out.largest[n] || d[n] != d[n]) out.largest[n] = d[n], out.at[n] = t, out.bound[n] = limit[n];
       const double ratio = d[n] / limit[n];
@@ -186,13 +195,13 @@ void judge(const Comparer::Done& done, const Comparer::Done& reference, const De
   if (out.instants < 2) out.verdict = Comparison::Verdict::Unresolved;
 }
 
-Comparison compared(const Way& way, const Comparer::Done& done, const Comparer::Done& reference, const Determined& axes,
-                    const Quantities& scale, double bound) {
+Comparison compared(const Comparer& comparer, const Way& way, const Comparer::Done& done, const Comparer::Done& reference,
+                    double bound) {
   Comparison out;
   out.way = way;
-  if (!done.reason.empty()) {
+  out.reason = done.reason;
+  if (done.refused || done.failed_resolved) {
     out.verdict = done.refused ? Comparison::Verdict::Refused : Comparison::Verdict::Failed;
-    out.reason = done.reason;
     return out;
   }
   out.wall = done.outcome.wall;
@@ -200,7 +209,7 @@ Comparison compared(const Way& way, const Comparer::Done& done, const Comparer::
     if (m.name == "steps") out.steps = static_cast<long>(m.value);
     if (m.name == "power_balance") out.power_balance = m.value;
   }
-  judge(done, reference, axes, scale, bound, out);
+  judge(comparer, done, reference, bound, out);
   return out;
 }
 
@@ -257,15 +266,16 @@ Result<CompareResult> compare(const Scenario& scenario, const CompareOptions& op
   if (!reference.reason.empty())
     return fail(reference.refused ? ErrorKind::Scenario : ErrorKind::Numerics, fmt::format("{}: {}", wanted, reference.reason),
                 scenario.path);
+  comparer.measure(size_of(reference.trace, *scenario.model));
   CompareResult out;
   out.reference = wanted;
-  out.scale = size_of(reference.trace, *scenario.model);
-  out.ways.push_back(compared(*reference_way, reference, reference, comparer.axes(), out.scale, options.bound));
+  out.scale = comparer.scale();
+  out.ways.push_back(compared(comparer, *reference_way, reference, reference, options.bound));
   for (const Way* way : others) {
     if (comparer.stopped()) break;
     const Comparer::Done done = comparer.go(*way);
     if (comparer.stopped()) break;
-    out.ways.push_back(compared(*way, done, reference, comparer.axes(), out.scale, options.bound));
+    out.ways.push_back(compared(comparer, *way, done, reference, options.bound));
   }
   out.interrupted = comparer.stopped();
   return out;

@@ -34,11 +34,11 @@ struct Comparison {
     Exceeded,    ///< some are not
     Unresolved,  ///< from the start on the errors of the way or of the reference are above a tenth of the motion: steps too long
     Refused,     ///< the formulation or the method does not take this model or this pair
-    Failed,      ///< the numerics failed on the way
+    Failed,      ///< the numerics failed while the motion was resolved
   };
   Way way;
   Verdict verdict = Verdict::Within;
-  std::string reason;              ///< Refused, Failed
+  std::string reason;              ///< Refused, Failed; otherwise not empty where the numerics failed later
   Quantities largest{};            ///< differences while the motion is resolved
   Quantities at{};                 ///< s; when
   Quantities bound{};              ///< in the same units
