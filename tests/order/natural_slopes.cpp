@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Orders of the steppers of natural coordinates, from a moving start: a planar chain with tendons, springs and dampers, and three
-// bodies in space with a tendon. The reference is another formulation and another method: Augmented with dopri5 at 1e-13, whose own
-// error (some 1e-12) is below every error measured here by two orders of magnitude.
+// bodies in space with a tendon. The reference is another formulation and another method: Augmented with dopri5 at 1e-13, whose
+// own error (some 1e-12) is below every error measured here by two orders of magnitude.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,8 +46,8 @@ const std::vector<Case>& cases_in_both_forms() {
     cases.push_back(with_reference(planar_chain(77, 3, true, 2)));
     cases.push_back(with_reference(natural_sample(
         78,
-        {.bodies = 3, .mass_ratio = 3, .passive = false, .locked = false, .kinds = {JointKind::Revolute, JointKind::Spherical}}, 1,
-        true)));
+        {.bodies = 3, .mass_ratio = 3, .passive = false, .locked = false, .kinds = {JointKind::Revolute, JointKind::Spherical}},
+        1, true)));
     return cases;
   }();
   return all;

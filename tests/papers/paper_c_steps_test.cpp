@@ -53,8 +53,7 @@ Figures simulate(const std::string& name, const PetrovGalerkinOptions& options, 
 PetrovGalerkinOptions gauss(int points) { return {.degree = 0, .quadrature = points}; }
 
 TEST(PaperC, SquaredConstraintsStayAtMachinePrecision) {
-  for (const char* name : {"pendulum", "springs", "tendon"})
-    EXPECT_LE(simulate(name, gauss(1), 0.01).constraint, 1e-15) << name;
+  for (const char* name : {"pendulum", "springs", "tendon"}) EXPECT_LE(simulate(name, gauss(1), 0.01).constraint, 1e-15) << name;
 }
 
 TEST(PaperC, WithoutSpringsTheMidpointRuleKeepsTheEnergy) { EXPECT_LT(simulate("pendulum", gauss(1), 0.01).energy, 1e-14); }
@@ -64,7 +63,9 @@ TEST(PaperC, AverageEnergyErrorOfTheMidpointRule) {
   EXPECT_NEAR(simulate("springs", gauss(1), 0.01).energy, 3.99e-6, 0.05 * 3.99e-6);
 }
 
-TEST(PaperC, AverageEnergyErrorOfThreePointGauss) { EXPECT_NEAR(simulate("springs", gauss(3), 0.1).energy, 3.1e-9, 0.05 * 3.1e-9); }
+TEST(PaperC, AverageEnergyErrorOfThreePointGauss) {
+  EXPECT_NEAR(simulate("springs", gauss(3), 0.1).energy, 3.1e-9, 0.05 * 3.1e-9);
+}
 
 // Figure 7: orders of the quadrature, between h = 0.1 and 0.025.
 TEST(PaperC, EnergyErrorsFallWithTheOrderOfTheQuadrature) {

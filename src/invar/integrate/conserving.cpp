@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "invar/base/check.hpp"
+#include "invar/integrate/cubic.hpp"
 #include "invar/mech/cayley/shell.hpp"
 #include "invar/mech/energy.hpp"
 #include "invar/mech/kinematics.hpp"
@@ -179,6 +180,6 @@ Verdict Conserving::step(System& system, double t, double h, State& x, double& h
   return {};
 }
 
-void Conserving::interpolate(const System&, double theta, State& out) const { between(start_, end_, h_, theta, out); }
+void Conserving::interpolate(const System&, double theta, State& out) const { cubic_between(start_, end_, h_, theta, out); }
 
 }  // namespace invar

@@ -67,7 +67,7 @@ const std::vector<Known>& steppers() {
              PetrovGalerkinOptions{o.degree, o.quadrature, o.gradient == Gradient::Discrete, o.stabilised});
        }},
       {"midpoint", [](const StepperOptions&) { return make_midpoint(); }},
-      {"rattle", [](const StepperOptions&) -> std::unique_ptr<Integrator> { return std::make_unique<Rattle>(); }},
+      {"rattle", [](const StepperOptions&) -> std::unique_ptr<Stepper> { return std::make_unique<Rattle>(); }},
   };
   return all;
 }

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "invar/integrate/integrator.hpp"
+#include "invar/integrate/stepper.hpp"
 #include "invar/mech/natural.hpp"
 
 namespace invar {
@@ -11,12 +11,12 @@ namespace invar {
 /// Keeps: g(x) = 0 and G(x) v = 0 at every node, momenta; energy oscillates by O(h²) and does not drift, as long as h is below 2
 /// over the largest frequency of springs and tendons. One evaluation of forces per step, none of them implicit but dampers.
 /// Dense output: the cubic with values and velocities of both ends.
-class Rattle final : public Integrator {
+class Rattle final : public Stepper {
  public:
   const char* name() const override { return "rattle"; }
   int order() const override { return 2; }
-  Family family() const override { return Family::Stepper; }
   void reset(const State& x) override;
+  void stage(int) override {}  // starts from steps of the same length only, in any case
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
   StepReport report() const override { return report_; }

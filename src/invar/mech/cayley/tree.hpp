@@ -147,6 +147,7 @@ class Tree {
   double extent() const;
   double increment() const;
   bool within_reach(double h) const;
+  void measure_contraction(double shrank);
   void finish(double h);
   void kinematics(double h);
   void wrenches(double h, const Load* load);
@@ -186,8 +187,9 @@ class Tree {
   std::vector<typename Line<G>::Point> points_;
   Lin gravity_;
   int unknowns_ = 0, rows_ = 0, hard_rows_ = 0, iterations_ = 0;
-  double inexact_ = 0;     // contraction of Newton by what the Jacobian leaves out; 0: nothing
-  bool measured_ = false;  // whether efforts need the angles of all hinges
+  double inexact_ = 0, inexact_at_first_ = 0;  // contraction of Newton by what the Jacobian leaves out; 0: nothing
+  int since_measured_ = 0;                     // steps
+  bool measured_ = false;                      // whether efforts need the angles of all hinges
   double dissipated_ = 0;
 
   std::vector<double> lambda_, dlambda_, mu_;   // rows: impulses, increments, of the projection

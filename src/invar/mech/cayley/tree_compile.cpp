@@ -123,6 +123,7 @@ void Tree<G>::compile(double h) {
   inexact_ = turning || !sprung_balls_.empty() ? kTurning : 0.0;
   for (const Line<G>& line : lines_)
     if (!line.stiff) inexact_ = std::max(inexact_, contraction(line, h));
+  inexact_at_first_ = inexact_;
 }
 
 template <class G>

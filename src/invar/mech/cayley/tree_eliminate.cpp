@@ -240,9 +240,7 @@ void Tree<G>::decide_rows() {
   }
   std::sort(kept_.begin(), kept_.end());
   // Impulses on other rows say nothing about these.
-  if (same && kept_.size() == before) return;
-  for (Past& past : past_)
-    for (auto& impulses : past.impulses) std::fill(impulses.begin(), impulses.end(), 0.0);
+  if (!same || kept_.size() != before) forget();
 }
 
 // D dλ = -value on some rows, by elimination with row exchanges.

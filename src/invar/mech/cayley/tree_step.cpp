@@ -30,6 +30,9 @@ constexpr double kTurn = 2 * 3.14159265358979323846;
 // Newton squares its error: an increment of 1e-8 of the velocities is followed by one of 1e-16.
 constexpr double kSmall = 2e-8;
 constexpr double kRounding = 2e-16, kNoise = 1e-10;
+constexpr double kClear = 100;  // times rounding: increments above it tell how Newton converges
+constexpr double kCaution = 4;  // times the contraction seen
+constexpr int kTrust = 50;      // steps for which an estimate of it is taken
 
 // atan(t)/t.
 double arc_ratio(double t) { return std::abs(t) < 1e-4 ? 1 - t * t / 3 : std::atan(t) / t; }
@@ -457,7 +460,11 @@ void Tree<G>::predict() {
       default: b.s = at(0);
     }
   }
-  for (std::size_t r = 0; r < lambda_.size(); ++r) lambda_[r] = guess(past.impulses, r);
+  // Rows that depend on others carry nothing.
+  std::fill(lambda_.begin(), lambda_.end(), 0.0);
+  for (const int r : kept_) lambda_[r] = guess(past.impulses, static_cast<std::size_t>(r));
+  for (const Tie<G>& tie : ties_)
+    if (tie.soft()) lambda_[tie.row] = guess(past.impulses, static_cast<std::size_t>(tie.row));
 }
 
 template <class G>
@@ -541,6 +548,7 @@ Verdict Tree<G>::step(double h, const Load* load) {
         b.pi0 = b.J * b.W0;
     }
   measured_ = load != nullptr;
+  if (inexact_ > 0 && ++since_measured_ > kTrust) inexact_ = std::max(inexact_, inexact_at_first_);
   predict();
   double scale = speed(), before = 0;
   const double reach = rows_ == 0 ? 0.0 : extent();
@@ -563,8 +571,9 @@ Verdict Tree<G>::step(double h, const Load* load) {
     // Jacobian leaves out takes over. Increments that are small and no longer shrink are rounding: rows of ties are positions
     // over h, and singular configurations enlarge it.
     const double rounding = kRounding * scale;
-    const double ratio = std::max(iterations_ > 1 ? now / before : (inexact_ > 0 ? 1.0 : kSmall), inexact_);
-    const bool last = now <= rounding || now * ratio <= rounding ||
+    const double shrank = iterations_ > 1 ? now / before : (inexact_ > 0 ? 1.0 : kSmall);
+    if (iterations_ > 2 && now > kClear * rounding) measure_contraction(shrank);
+    const bool last = now <= rounding || now * std::max(shrank, inexact_) <= rounding ||
                       (iterations_ > 2 && now > 0.7 * before && now <= kNoise * scale + kRounding * reach / std::abs(h));
     if (last) {
       if (!within_reach(h)) break;
@@ -590,6 +599,15 @@ void Tree<G>::soften() {
     value_[r] = lambda_[r] - given_[r] - stiffness_[r] * value_[r];
     active_.push_back(r);
   }
+}
+
+// From the third increment on, what shrinks is what the Jacobian leaves out. The estimate falls slowly and rises at once; when
+// steps have needed no third increment for long, it is made anew.
+template <class G>
+void Tree<G>::measure_contraction(double shrank) {
+  if (inexact_ == 0) return;
+  inexact_ = std::max(kCaution * shrank, 0.5 * inexact_);
+  since_measured_ = 0;
 }
 
 // The Cayley map turns less than half a turn.
