@@ -2,7 +2,6 @@
 #include "invar/integrate/petrov_galerkin.hpp"
 
 #include "invar/base/check.hpp"
-#include "invar/integrate/cubic.hpp"
 #include "invar/mech/turns.hpp"
 
 namespace invar {
@@ -113,6 +112,7 @@ Verdict PetrovGalerkin::step(System& system, double t, double h, State& x, doubl
   if (!verdict.ok()) {
     x = end_ = start_;
     fresh_ = true;
+    h_ = 0;
     return verdict;
   }
   end_ = x;
@@ -124,9 +124,9 @@ Verdict PetrovGalerkin::step(System& system, double t, double h, State& x, doubl
 
 // The polynomial of the step; over a divided one the cubic with the values and velocities of its ends.
 void PetrovGalerkin::interpolate(const System&, double theta, State& out) const {
-  if (!stages_ || report_.substeps > 1) return cubic_between(start_, end_, h_, theta, out);
   out = start_;
   if (h_ == 0) return;
+  if (report_.substeps > 1) return between(start_, end_, h_, theta, out);
   out.wound += theta * h_ * start_.wound_rate;
   stages_->add_position(theta, out.q);
   stages_->add_velocity(theta, out.v);

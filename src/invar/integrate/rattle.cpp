@@ -9,7 +9,6 @@
 #include <cmath>
 
 #include "invar/base/check.hpp"
-#include "invar/integrate/cubic.hpp"
 #include "invar/mech/turns.hpp"
 
 namespace invar {
@@ -42,6 +41,12 @@ void Rattle::reset(const State& x) {
   report_ = {};
   fresh_ = true;
   h_ = 0;
+}
+
+// Steps of another stage have another length: nothing is expected from them.
+void Rattle::stage(int k) {
+  if (k != stage_) fresh_ = true;
+  stage_ = k;
 }
 
 // Forces at positions `at` with the velocity of the middle, into force; adds the powers.
@@ -146,6 +151,9 @@ Verdict Rattle::step(System& system, double t, double h, State& x, double& h_don
   return {};
 }
 
-void Rattle::interpolate(const System&, double theta, State& out) const { cubic_between(start_, end_, h_, theta, out); }
+void Rattle::interpolate(const System&, double theta, State& out) const {
+  out = start_;
+  if (h_ != 0) between(start_, end_, h_, theta, out);
+}
 
 }  // namespace invar

@@ -16,7 +16,7 @@ class Rattle final : public Stepper {
   const char* name() const override { return "rattle"; }
   int order() const override { return 2; }
   void reset(const State& x) override;
-  void stage(int) override {}  // starts from steps of the same length only, in any case
+  void stage(int k) override;
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
   StepReport report() const override { return report_; }
@@ -40,6 +40,7 @@ class Rattle final : public Stepper {
   State start_, end_;
   double given_ = 0, lost_ = 0;  // W, sums over both ends
   double h_ = 0;
+  int stage_ = 0;
   bool fresh_ = true;
 };
 
