@@ -23,7 +23,8 @@ namespace invar {
 namespace {
 
 constexpr int kMaxIterations = 30;
-constexpr double kSlow = 1e-9;  // lengths of the model per step
+constexpr double kSlow = 1e-9;       // lengths of the model per step
+constexpr double kLeftOver = 1e-12;  // of speeds over lengths
 // Relative to the speed of the last node: where Newton is near, and what rounding leaves of an increment; and where the next
 // increment is not worth its price, because it adds to every step in the same sense.
 constexpr double kNear = 1e-8, kRounding = 4e-16, kSettled = 2e-17, kStalled = 1e-13;
@@ -64,6 +65,7 @@ Stages::Stages(const Natural& natural, const StageOptions& options)
       mass_v_(point_),
       product_(point_),
       row_product_(VecX::Zero(c_.rows())),
+      left_over_(row_product_),
       bodies_(c_.model().bodies().size()) {
   for (int i = 0; i < s_; ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -212,7 +214,7 @@ void Stages::residual_stabilised() {
       const NaturalForm& form = c_.row(r);
       const double second = c_.linear(form.u, v_[k]).dot(c_.linear(form.w, y_[k]) - c_.linear(form.minus, y_[k])) +
                             c_.linear(form.u, y_[k]).dot(c_.linear(form.w, v_[k]) - c_.linear(form.minus, v_[k]));
-      rr_[(s_ + i) * rows + r] = -row_product_[r] - h_ * second;
+      rr_[(s_ + i) * rows + r] = -row_product_[r] - h_ * second - left_over_[r];
     }
   }
 }
@@ -335,6 +337,12 @@ Verdict Stages::solve(System& system, double t, double h, const State& x, const 
     newton_.use(chooser_);
   }
   predict(h, x);
+  // What rounding left of G v at the node is taken back by this step; anything larger belongs to the state.
+  left_over_.setZero();
+  if (options_.stabilised) {
+    c_.apply_rows(x.q, x.v, left_over_);
+    if (!(left_over_.lpNorm<Eigen::Infinity>() <= kLeftOver * speed(x.v) / c_.model().length())) left_over_.setZero();
+  }
   // A speed that moves nothing by more than a rounding within the step is no scale.
   double scale = std::max(speed(x.v), kSlow * c_.model().length() / std::abs(h)), last = 0;
   if (known_) scale = std::max(scale, speed(last_z_[0]));

@@ -71,7 +71,7 @@ class Stages {
   VecX given_, lost_;        // W
   Each last_z_, last_y_, last_mu_, last_gamma_;
   VecX rc_, rr_;  // residuals and increments, stacked
-  VecX point_, mass_v_, product_, row_product_;
+  VecX point_, mass_v_, product_, row_product_, left_over_;
   Bodies bodies_;
   double h_ = 0, last_h_ = 0;
   bool known_ = false, jumped_ = false;
