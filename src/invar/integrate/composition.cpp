@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "invar/base/check.hpp"
-#include "invar/integrate/cubic.hpp"
 
 namespace invar {
 
@@ -67,6 +66,6 @@ Verdict Composed::step(System& system, double t, double h, State& x, double& h_d
   return {};
 }
 
-void Composed::interpolate(const System&, double theta, State& out) const { cubic_between(start_, end_, h_, theta, out); }
+void Composed::interpolate(const System&, double theta, State& out) const { between(start_, end_, h_, theta, out); }
 
 }  // namespace invar

@@ -2,9 +2,9 @@
 #include "invar/integrate/conserving.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "invar/base/check.hpp"
-#include "invar/integrate/cubic.hpp"
 #include "invar/mech/cayley/shell.hpp"
 #include "invar/mech/energy.hpp"
 #include "invar/mech/kinematics.hpp"
@@ -40,6 +40,12 @@ class AtMiddle final : public cayley::Loading {
   System& system_;
   double t_;
 };
+
+// atan(t); where a turn per step is small, to 1e-13, which is enough to count turns.
+double angle_of(double t) {
+  const double t2 = t * t;
+  return t2 < 1e-3 ? t * (1 - t2 * (1.0 / 3 - t2 * (0.2 - t2 / 7))) : std::atan(t);
+}
 
 template <class G>
 class CoreIn final : public Conserving::Core {
@@ -93,7 +99,7 @@ class CoreIn final : public Conserving::Core {
     for (const auto& b : shell_.tree().slots())
       if (b.hang == cayley::Hang::Hinge) {
         x.wound_rate[b.freedom] = b.sign * b.s;
-        x.wound[b.freedom] += b.sign * 2 * std::atan(0.5 * h * b.s);
+        x.wound[b.freedom] += b.sign * 2 * angle_of(0.5 * h * b.s);
       }
     return verdict;
   }
@@ -164,10 +170,16 @@ Verdict Conserving::step(System& system, double t, double h, State& x, double& h
       core_ = std::make_unique<CoreIn<InSpace>>(*natural, nullptr, stabilised_, h);
     fresh_ = true;
   }
-  if (fresh_ || x.q != end_.q || x.v != end_.v)
+  if (fresh_ || x.q != end_.q || x.v != end_.v) {
+    fresh_ = true;
     if (const Verdict verdict = core_->place(x); !verdict.ok()) return verdict;
+  }
+  // The end of the last step is the start of this one.
+  if (fresh_)
+    start_ = x;
+  else
+    std::swap(start_, end_), start_.aux = x.aux, start_.wound = x.wound, start_.wound_rate = x.wound_rate;
   fresh_ = false;
-  start_ = x;
   report_ = {};
   const Verdict verdict = core_->step(system, t, h, stage_, x, report_);
   if (!verdict.ok()) {
@@ -180,6 +192,6 @@ Verdict Conserving::step(System& system, double t, double h, State& x, double& h
   return {};
 }
 
-void Conserving::interpolate(const System&, double theta, State& out) const { cubic_between(start_, end_, h_, theta, out); }
+void Conserving::interpolate(const System&, double theta, State& out) const { between(start_, end_, h_, theta, out); }
 
 }  // namespace invar

@@ -14,4 +14,8 @@ class Stepper : public Integrator {
   virtual void stage(int k) = 0;
 };
 
+/// The state at theta (0 at `from`, 1 at `to`, h later) on the cubic that has their natural coordinates and velocities. Turns are
+/// counted from the start.
+void between(const State& from, const State& to, double h, double theta, State& out);
+
 }  // namespace invar

@@ -201,7 +201,8 @@ class Tree {
   std::vector<int> sprung_balls_;               // slots
   std::vector<int> kept_, order_;               // independent rows; workspace
   struct Past {
-    std::array<std::vector<double>, 4> unknowns, impulses;  // of the last steps, latest first
+    std::array<std::vector<double>, 4> unknowns, impulses;  // of the last steps, a ring
+    int latest = 0;                                         // where the last one is; older ones follow
     int known = 0;                                          // how many of them
   };
   std::array<Past, kStages> past_;

@@ -206,7 +206,7 @@ void Tree<G>::wrenches(double h, const Load* load) {
       b.k.template tail<G::A>() = b.pi1 - b.pi0;
     }
     b.extra = b.slope = 0;
-    if (b.freedom >= 0 && b.hang != Hang::Ball) efforts(b, h, load);
+    if ((b.angle || load != nullptr) && b.freedom >= 0 && b.hang != Hang::Ball) efforts(b, h, load);
   }
   if constexpr (G::A == 3)
     for (const int i : sprung_balls_) ball_efforts(i, h);
@@ -443,7 +443,9 @@ void Tree<G>::predict() {
   const Past& past = past_[stage_];
   const double* w = kWeights[past.known];
   const auto guess = [&](const std::array<std::vector<double>, 4>& of, std::size_t i) {
-    return w[0] * of[0][i] + w[1] * of[1][i] + w[2] * of[2][i] + w[3] * of[3][i];
+    double sum = 0;
+    for (int k = 0; k < past.known; ++k) sum += w[k] * of[(past.latest + k) & 3][i];
+    return sum;
   };
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
@@ -480,12 +482,11 @@ void Tree<G>::forget() {
 template <class G>
 void Tree<G>::remember() {
   Past& past = past_[stage_];
-  std::rotate(past.unknowns.begin(), past.unknowns.end() - 1, past.unknowns.end());
-  std::rotate(past.impulses.begin(), past.impulses.end() - 1, past.impulses.end());
-  std::copy(lambda_.begin(), lambda_.end(), past.impulses[0].begin());
+  past.latest = (past.latest + 3) & 3;
+  std::copy(lambda_.begin(), lambda_.end(), past.impulses[past.latest].begin());
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     const Slot<G>& b = slots_[i];
-    double* u = past.unknowns[0].data() + b.unknown;
+    double* u = past.unknowns[past.latest].data() + b.unknown;
     switch (b.hang) {
       case Hang::Ground: break;
       case Hang::Ball: std::copy(b.w.data(), b.w.data() + G::A, u); break;
