@@ -346,6 +346,9 @@ Verdict Stages::solve(System& system, double t, double h, const State& x, const 
   // A speed that moves nothing by more than a rounding within the step is no scale.
   double scale = std::max(speed(x.v), kSlow * c_.model().length() / std::abs(h)), last = 0;
   if (known_) scale = std::max(scale, speed(last_z_[0]));
+  const NaturalForces& forces = natural_.forces();
+  const bool exact = !forces.elastic() && !forces.dissipative() && !system.acts();
+  double last_ratio = 0;
   while (iterations_ < kMaxIterations) {
     place_stages(x, carry_x, carry_v);
     evaluate_forces(system, t, x, carry_x);
@@ -362,10 +365,12 @@ Verdict Stages::solve(System& system, double t, double h, const State& x, const 
     ++iterations_;
     if (!std::isfinite(size)) return failed(Status::NotFinite);
     if (!known_ && iterations_ == 1) scale = std::max(scale, size);  // from rest: what the forces make of one step
-    // Near: the next increment would be about size² / last.
+    // Near: the next increment would be smaller in the ratio of the last ones. One ratio is not enough where slopes are left out
+    // of the matrix: friction may make it small by chance.
     if (size <= kRounding * scale) break;
     if (iterations_ > 1) {
-      const double next = size * (size / last);
+      const double ratio = size / last, next = size * (exact ? ratio : std::max(ratio, last_ratio));
+      last_ratio = ratio;
       if (size <= kNear * scale && (next <= kSettled * scale || (size > 0.7 * last && size <= kStalled * scale))) break;
       if (size > 2 * last && size > 1e-3 * scale) return failed(Status::NotConverged);
     }
