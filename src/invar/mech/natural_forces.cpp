@@ -258,17 +258,22 @@ void NaturalForces::add_ball(const Ball& ball, const VecX& x, double factor, Vec
   }
 }
 
+// Over a step the bodies turn by Cayley's map with b = (turn)/2, so that M turns relative to F, in the axes of F at the start, by
+// the quaternion (1, -b_P)(1, b_C) = (1 + b_P·b_C, (1 - b_P×)(b_C - b_P)). The moment m of the spring halfway, in those axes,
+// does the work m·(1 - b_P×) u/(1 + b_P·b_C) up to O(|u|³), u = 2 (b_C - b_P): that is how it pairs with u.
 void NaturalForces::add_ball_discrete(const Ball& ball, const VecX& x0, const VecX& x1, const VecX& mid, double factor,
                                       VecX& f) const {
   const SpringLaw law = c_.model().joints()[static_cast<std::size_t>(ball.joint)].spring_law;
   Quat q_WF;
-  const Quat q_FM = relative(ball, mid, &q_WF);
-  Vec3 moment = q_WF * spherical_spring_moment(law, ball.stiffness, ball.rest, q_FM);
+  const Quat q0 = relative(ball, x0, &q_WF), q1 = relative(ball, x1, nullptr);
+  const Quat half = normalized(Quat(q0.coeffs() + (q0.dot(q1) < 0 ? -1.0 : 1.0) * q1.coeffs()));
   change_ = x1 - x0;
-  const Vec3 turned_by = angular_rate(c_, ball.child, mid, change_) - angular_rate(c_, ball.parent, mid, change_);
-  if (law != SpringLaw::EulerPrinted && turned_by.norm() > kSmallTurn) {
-    const double lacks = ball_energy(ball, x1) - ball_energy(ball, x0) + moment.dot(turned_by);
-    moment -= lacks / turned_by.squaredNorm() * turned_by;
+  const Vec3 b_P = 0.5 * angular_rate(c_, ball.parent, mid, change_), b_C = 0.5 * angular_rate(c_, ball.child, mid, change_);
+  const Vec3 m = q_WF * spherical_spring_moment(law, ball.stiffness, ball.rest, half), u = 2 * (b_C - b_P);
+  Vec3 moment = (m + b_P.cross(m)) / (1 + b_P.dot(b_C));
+  if (law != SpringLaw::EulerPrinted && u.norm() > kSmallTurn) {
+    const double lacks = ball_energy(ball, x1) - ball_energy(ball, x0) + moment.dot(u);
+    moment -= lacks / u.squaredNorm() * u;
   }
   add_moment(c_, ball.child, mid, moment, factor, f);
   add_moment(c_, ball.parent, mid, moment, -factor, f);
