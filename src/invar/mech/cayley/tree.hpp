@@ -145,12 +145,10 @@ class Tree {
   void predict();
   void remember();
   double extent() const;
-  double increment() const;
-  bool within_reach(double h) const;
   void measure_contraction(double shrank);
-  void finish(double h);
-  void kinematics(double h);
-  void wrenches(double h, const Load* load);
+  bool finish(double h);
+  void move(Slot<G>& b, const Slot<G>& a, double h) const;
+  void forward(double h, const Load* load);
   void efforts(Slot<G>& b, double h, const Load* load);
   void pull(double h);
   void start_ties(double h, bool step);
@@ -170,7 +168,7 @@ class Tree {
   void add_to_D(const Slot<G>& b);
   void decide_rows();
   bool solve_rows(const std::vector<int>& rows);
-  void substitute(bool update, double h);
+  double substitute(bool update, double h);
 
   const Model& model_;
   const Plane* plane_;

@@ -65,14 +65,16 @@ void Tree<G>::columns_one(Slot<G>& b, const Vec& e, const Vec& y) {
 
 template <class G>
 bool Tree<G>::eliminate_one(Slot<G>& b, Slot<G>& a, double h) {
-  const Lin f = b.k.template head<G::L>();
-  const Ang t = b.k.template tail<G::A>();
+  Mat K = b.K;
+  const Vec k = b.k;
+  const Lin f = k.template head<G::L>();
+  const Ang t = k.template tail<G::A>();
   Vec e, E;
   Ang inner_geometry = Ang::Zero();
   if (b.hang == Hang::Slide) {
     e << b.am, Ang::Zero();
     b.S << b.a1, Ang::Zero();
-    E.noalias() = b.K.transpose() * e;
+    E.noalias() = K.transpose() * e;
     E.template tail<G::A>() += 0.5 * h * (G::differential(0.5 * h * b.w).transpose() * G::moment(b.a0, f));
   } else {
     e << G::cross(b.nm, b.gamm), b.nm;
@@ -85,30 +87,31 @@ bool Tree<G>::eliminate_one(Slot<G>& b, Slot<G>& a, double h) {
       }
     }
     const Ang mu = t + G::moment(b.gamm, f);
-    E.noalias() = b.K.transpose() * e;
+    E.noalias() = K.transpose() * e;
     E.template tail<G::A>() += 0.5 * h * (G::turn(b.n1, mu) - G::moment(b.gam1, G::cross(b.nm, f)));
   }
-  b.row = e.dot(b.k) + b.extra;
+  b.row = e.dot(k) + b.extra;
   b.delta = E.dot(b.S) + b.slope;
-  if (!(std::abs(b.delta) > kNoInertia * (b.K.diagonal().cwiseAbs().maxCoeff() * b.S.squaredNorm()))) return false;
-  const bool ground = b.inner == 0;
-  Vec y = Vec::Zero();
-  if (!ground) {
-    b.E = back<G>(E, b.r1);
-    b.E.template tail<G::A>() += inner_geometry;
-    // K' and K'S.
-    b.K.template bottomRows<G::A>() += G::arm(b.rm).transpose() * b.K.template topRows<G::L>();
-    const typename G::AL turn = 0.5 * h * G::lever(f);
-    b.K.template bottomLeftCorner<G::A, G::L>() += turn;
-    y.noalias() = b.K * b.S;
-    const double inverse = 1 / b.delta;
-    b.K.template rightCols<G::A>() += b.K.template leftCols<G::L>() * G::arm(b.r1);
-    b.K.noalias() -= y * (inverse * b.E).transpose();
-    a.K += b.K;
-    a.K.template bottomLeftCorner<G::A, G::L>() -= turn;
-    a.k += shifted<G>(b.k, b.rm) - (b.row * inverse) * y;
+  if (!(std::abs(b.delta) > kNoInertia * (K.diagonal().cwiseAbs().maxCoeff() * b.S.squaredNorm()))) return false;
+  if (b.inner == 0) {
+    if (b.columns > 0) columns_one(b, e, Vec::Zero());
+    return true;
   }
-  columns_one(b, e, y);
+  Vec inner = back<G>(E, b.r1);
+  inner.template tail<G::A>() += inner_geometry;
+  b.E = inner;
+  // K', K'S, and K'A - K'S Eᵀ/δ.
+  K.template bottomRows<G::A>() += G::arm(b.rm).transpose() * K.template topRows<G::L>();
+  const typename G::AL turn = 0.5 * h * G::lever(f);
+  K.template bottomLeftCorner<G::A, G::L>() += turn;
+  const Vec y = K * b.S;
+  const double inverse = 1 / b.delta;
+  K.template rightCols<G::A>() += K.template leftCols<G::L>() * G::arm(b.r1);
+  K.template bottomLeftCorner<G::A, G::L>() -= turn;
+  K.noalias() -= y * (inverse * inner).transpose();
+  a.K += K;
+  a.k += shifted<G>(k, b.rm) - (b.row * inverse) * y;
+  if (b.columns > 0) columns_one(b, e, y);
   return true;
 }
 
@@ -279,8 +282,10 @@ bool Tree<G>::solve_rows(const std::vector<int>& rows) {
   return true;
 }
 
+// Increments from the root to the leaves; returns the largest, as a velocity.
 template <class G>
-void Tree<G>::substitute(bool update, double h) {
+double Tree<G>::substitute(bool update, double h) {
+  double largest = 0;
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
     const Slot<G>& a = slots_[b.inner];
@@ -321,16 +326,19 @@ void Tree<G>::substitute(bool update, double h) {
         if (update) b.s += b.hang == Hang::Slide ? b.dq : b.dq * (1 + 0.25 * h * h * b.s * b.s);
       }
     }
+    const double size = b.dY.template head<G::L>().squaredNorm() + b.size * b.size * b.dY.template tail<G::A>().squaredNorm();
+    largest = size > largest || !(size == size) ? size : largest;
   }
   if (update)
     for (std::size_t r = 0; r < lambda_.size(); ++r) lambda_[r] += dlambda_[r];
+  return std::sqrt(largest);
 }
 
 #define INVAR_MEMBERS(G)                                      \
   template Verdict Tree<G>::eliminate(double);                \
   template void Tree<G>::decide_rows();                       \
   template bool Tree<G>::solve_rows(const std::vector<int>&); \
-  template void Tree<G>::substitute(bool, double);
+  template double Tree<G>::substitute(bool, double);
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)
 #undef INVAR_MEMBERS

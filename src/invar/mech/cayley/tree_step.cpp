@@ -158,42 +158,38 @@ void for_rows(const Tie<G>& tie, const Ends<G>& x, F&& f) {
 }  // namespace
 
 template <class G>
-void Tree<G>::kinematics(double h) {
-  for (std::size_t i = 1; i < slots_.size(); ++i) {
-    Slot<G>& b = slots_[i];
-    const Slot<G>& a = slots_[b.inner];
-    switch (b.hang) {
-      case Hang::Hinge:
-      case Hang::Screw: hinge(b, a, h, measured_); break;
-      case Hang::Slide: slide(b, a, h); break;
-      case Hang::Ground: break;
-      case Hang::Ball: ball(b, a, h); break;
-      case Hang::Free: b.R1 = G::turned(0.5 * h * b.w) * b.R0; break;
-    }
-    if (b.hang == Hang::Free) {
+void Tree<G>::move(Slot<G>& b, const Slot<G>& a, double h) const {
+  switch (b.hang) {
+    case Hang::Hinge:
+    case Hang::Screw: hinge(b, a, h, measured_); break;
+    case Hang::Slide: slide(b, a, h); break;
+    case Hang::Ball: ball(b, a, h); break;
+    case Hang::Free:
+      b.R1 = G::turned(0.5 * h * b.w) * b.R0;
       b.phi1 = b.phi0 + h * b.v;
-    } else {
-      b.r1 = b.rho1 + b.gam1;
-      b.phi1 = a.phi1 + b.r1;
-    }
+      return;
+    case Hang::Ground: break;
   }
+  b.r1 = b.rho1 + b.gam1;
+  b.phi1 = a.phi1 + b.r1;
 }
 
-// Own wrench of every slot and its derivative.
+// Mean motion and node 1 from the unknowns, own wrench of every slot and its derivative, from the root to the leaves.
 template <class G>
-void Tree<G>::wrenches(double h, const Load* load) {
+void Tree<G>::forward(double h, const Load* load) {
+  const Lin weight = h * gravity_;
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
+    move(b, slots_[b.inner], h);
     b.K.setZero();
     if (!b.massive) {
       b.k.setZero();
     } else {
-      b.k.template head<G::L>() = b.mass * (2 * (b.v - b.v0) - h * gravity_);
+      b.k.template head<G::L>() = b.mass * (2 * (b.v - b.v0) - weight);
       b.K.template topLeftCorner<G::L, G::L>().diagonal().setConstant(2 * b.mass);
       const Ang half = 0.5 * h * b.w;
       if constexpr (G::A == 3) {
-        const Ang theta = b.R0.transpose() * b.w;
-        b.W1 = 2 * theta - b.W0;
+        b.W1 = 2 * (b.R0.transpose() * b.w) - b.W0;
         const typename G::AA RJ = b.R1 * b.J;
         b.pi1 = RJ * b.W1;
         b.K.template bottomRightCorner<3, 3>().noalias() = 2 * (RJ * b.R0.transpose()).eval() * G::differential(half);
@@ -449,6 +445,10 @@ void Tree<G>::predict() {
   };
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
+    if constexpr (G::A == 3)
+      b.pi0 = b.R0 * (b.J * b.W0);
+    else
+      b.pi0 = b.J * b.W0;
     const auto at = [&](int k) { return guess(past.unknowns, static_cast<std::size_t>(b.unknown + k)); };
     switch (b.hang) {
       case Hang::Ground: break;
@@ -531,41 +531,23 @@ double Tree<G>::extent() const {
 }
 
 template <class G>
-double Tree<G>::increment() const {
-  double largest = 0;
-  for (const Slot<G>& b : slots_)
-    largest =
-        std::max({largest, b.dY.template head<G::L>().squaredNorm(), b.size * b.size * b.dY.template tail<G::A>().squaredNorm()});
-  return std::sqrt(largest);
-}
-
-template <class G>
 Verdict Tree<G>::step(double h, const Load* load) {
-  for (Slot<G>& b : slots_)
-    if (b.massive) {
-      if constexpr (G::A == 3)
-        b.pi0 = b.R0 * (b.J * b.W0);
-      else
-        b.pi0 = b.J * b.W0;
-    }
   measured_ = load != nullptr;
   if (inexact_ > 0 && ++since_measured_ > kTrust) inexact_ = std::max(inexact_, inexact_at_first_);
   predict();
   double scale = speed(), before = 0;
   const double reach = rows_ == 0 ? 0.0 : extent();
   for (iterations_ = 1; iterations_ <= kIterations; ++iterations_) {
-    kinematics(h);
-    wrenches(h, load);
-    pull(h);
-    start_ties(h, true);
+    forward(h, load);
+    if (!lines_.empty()) pull(h);
+    if (rows_ > 0) start_ties(h, true);
     // A wild iterate may lose a pivot; whether there is inertia was asked when the tree was placed.
     if (const Verdict v = eliminate(h); !v.ok()) return {Status::NotConverged, v.body, v.joint, v.value};
     if (rows_ > 0) {
       soften();
       if (!solve_rows(active_)) return {Status::Singular, -1, ties_.front().joint, 0};
     }
-    substitute(true, h);
-    const double now = increment();
+    const double now = substitute(true, h);
     if (!std::isfinite(now)) break;
     if (iterations_ == 1) scale = std::max(scale, now);
     // The next increment is small of second order, or smaller than this one by the ratio of the last two, unless what the
@@ -577,9 +559,7 @@ Verdict Tree<G>::step(double h, const Load* load) {
     const bool last = now <= rounding || now * std::max(shrank, inexact_) <= rounding ||
                       (iterations_ > 2 && now > 0.7 * before && now <= kNoise * scale + kRounding * reach / std::abs(h));
     if (last) {
-      if (!within_reach(h)) break;
-      kinematics(h);
-      finish(h);
+      if (!finish(h)) break;
       return {};
     }
     before = now;
@@ -611,33 +591,27 @@ void Tree<G>::measure_contraction(double shrank) {
   since_measured_ = 0;
 }
 
-// The Cayley map turns less than half a turn.
+// Node 1 with its velocities, and the accounts of the step. The Cayley map turns less than half a turn: more is refused.
 template <class G>
-bool Tree<G>::within_reach(double h) const {
-  for (const Slot<G>& b : slots_)
-    if (!(std::abs(h) * b.w.norm() < 2) || !(std::abs(h * b.s) < 2 || b.hang == Hang::Slide)) return false;
-  return true;
-}
-
-// Velocities at node 1, and the accounts of the step.
-template <class G>
-void Tree<G>::finish(double h) {
+bool Tree<G>::finish(double h) {
   dissipated_ = 0;
+  bool within_reach = true;
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
-    if (b.massive) {
-      if constexpr (G::A == 3)
-        b.W1 = 2 * (b.R0.transpose() * b.w) - b.W0;
-      else
-        b.W1 = 2 * b.w - b.W0;
-      b.v1 = 2 * b.v - b.v0;
-    }
+    move(b, slots_[b.inner], h);
+    within_reach = within_reach && h * h * b.w.squaredNorm() < 4 && (std::abs(h * b.s) < 2 || b.hang == Hang::Slide);
+    if constexpr (G::A == 3)
+      b.W1 = 2 * (b.R0.transpose() * b.w) - b.W0;
+    else
+      b.W1 = 2 * b.w - b.W0;
+    b.v1 = 2 * b.v - b.v0;
     if (b.armature > 0) b.rate1 = 2 * (b.q1 - b.q0) / h - b.rate0;
     dissipated_ += h * b.lost;
   }
   for (const Line<G>& line : lines_) dissipated_ += line.lost;
   for (const Tie<G>& tie : ties_)
     if (tie.passive != nullptr) dissipated_ += h * tie.lost;
+  return within_reach;
 }
 
 template <class G>
