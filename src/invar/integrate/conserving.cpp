@@ -96,11 +96,7 @@ class CoreIn final : public Conserving::Core {
     if (!verdict.ok()) return verdict;
     x.aux[kWork] += shell_.work();
     x.aux[kDissipated] += shell_.dissipated();
-    for (const auto& b : shell_.tree().slots())
-      if (b.hang == cayley::Hang::Hinge) {
-        x.wound_rate[b.freedom] = b.sign * b.s;
-        x.wound[b.freedom] += b.sign * 2 * angle_of(0.5 * h * b.s);
-      }
+    count_turns(h, x);
     return verdict;
   }
 
@@ -115,6 +111,22 @@ class CoreIn final : public Conserving::Core {
       for (int k = 0; k < joint.nv; ++k)
         energy_of_bodies -= 0.5 * joint.passive[static_cast<std::size_t>(k)].armature * v_[joint.v0 + k] * v_[joint.v0 + k];
     return energy_of_bodies + shell_.rotor_energy();
+  }
+
+  // Joint angles go on by what the step turned.
+  void count_turns(double h, State& x) const {
+    const auto& slots = shell_.tree().slots();
+    for (const auto& b : slots) {
+      double turned = 0;
+      if (b.hang == cayley::Hang::Hinge)
+        turned = angle_of(0.5 * h * b.s);
+      else if (G::A == 1 && b.hang == cayley::Hang::Ball)
+        turned = angle_of(0.5 * h * b.w[0]) - angle_of(0.5 * h * slots[b.inner].w[0]);
+      else
+        continue;
+      x.wound_rate[b.freedom] = b.sign * 2 * turned / h;
+      x.wound[b.freedom] += b.sign * 2 * turned;
+    }
   }
 
   // Node 0 of the tree in the coordinates of the natural formulation.

@@ -134,6 +134,7 @@ class Tree {
  private:
   void compile(double h);
   void compile_slot(int i);
+  bool coupled(int freedom) const;
   void compile_ties();
   void compile_joint_ties(int joint);
   void compile_soft_ties(int joint, const Lin& arm_a, const Lin& arm_b);

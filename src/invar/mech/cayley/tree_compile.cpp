@@ -70,10 +70,6 @@ void Tree<G>::compile(double h) {
     basis_[0].setIdentity();
   }
   for (int i = 1; i < n; ++i) compile_slot(i);
-  for (const Coupling& c : model_.couplings())
-    for (Slot<G>& slot : slots_)
-      if (slot.freedom == model_.joints()[c.joint].v0 + c.freedom || slot.freedom == model_.joints()[c.of].v0 + c.of_freedom)
-        slot.angle = true;
   gravity_ = lin(model_.gravity());
   for (std::size_t body = 0; body < model_.bodies().size(); ++body) {
     const Place& at = skeleton_.places[body];
@@ -112,7 +108,7 @@ void Tree<G>::compile(double h) {
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     const Part& part = skeleton_.parts[i];
     if (part.joint < 0) continue;
-    scalar[part.joint] = part.hang != Hang::Ball;
+    scalar[part.joint] = slots_[i].hang != Hang::Ball;
     if (part.hang == Hang::Ball && model_.joints()[part.joint].has_passive) sprung_balls_.push_back(static_cast<int>(i));
   }
   for (std::size_t j = 0; j < scalar.size(); ++j)
@@ -124,6 +120,13 @@ void Tree<G>::compile(double h) {
   for (const Line<G>& line : lines_)
     if (!line.stiff) inexact_ = std::max(inexact_, contraction(line, h));
   inexact_at_first_ = inexact_;
+}
+
+template <class G>
+bool Tree<G>::coupled(int freedom) const {
+  return std::any_of(model_.couplings().begin(), model_.couplings().end(), [&](const Coupling& c) {
+    return freedom == model_.joints()[c.joint].v0 + c.freedom || freedom == model_.joints()[c.of].v0 + c.of_freedom;
+  });
 }
 
 template <class G>
@@ -161,9 +164,12 @@ void Tree<G>::compile_slot(int i) {
   slot.pitch = part.hang == Hang::Screw ? joint.pitch : 0;
   slot.armature = joint.passive[part.freedom].armature;
   if (joint.has_passive) slot.passive = &joint.passive[part.freedom];
-  slot.angle = joint.has_passive || slot.armature > 0 || part.hang == Hang::Screw;
-  if constexpr (planar(G{}))
+  slot.angle = joint.has_passive || slot.armature > 0 || part.hang == Hang::Screw || coupled(slot.freedom);
+  if constexpr (planar(G{})) {
     if (part.hang == Hang::Hinge && normal_[i].z() < 0) slot.sign = -slot.sign;
+    // In the plane a hinge passes forces alone, as a ball does in space, and its absolute rate is as good an unknown.
+    if (part.hang == Hang::Hinge && !slot.angle) slot.hang = Hang::Ball;
+  }
 }
 
 // The rows of a cut joint. F belongs to the joint's parent (end 0), M to its child (end 1).

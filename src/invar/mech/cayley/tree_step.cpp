@@ -731,6 +731,9 @@ void Tree<G>::place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodi
         const double* c = q.data() + joint->q0;
         const Mat3 R = Quat(c[0], c[1], c[2], c[3]).toRotationMatrix();
         b.R0 = a.R0 * b.Q * (part.sign > 0 ? R : Mat3(R.transpose()));
+      } else {
+        const double angle = b.sign * q[joint->q0 + part.freedom];
+        b.R0 = G::hinged(a.R0 * b.Q, std::cos(angle), std::sin(angle));
       }
       break;
     case Hang::Free:
