@@ -55,7 +55,7 @@ Cost measure(const Case& c, bool natural, const char* method, Composition compos
   double done = 0;
   const long stretch = std::max(10l, c.steps / 10);
   State x = start;
-  integrator->reset(x);
+  integrator->reset(system, x, c.h);
   for (int k = 0; k < 10; ++k) {
     const double began = now();
     for (long i = 0; i < stretch; ++i)
@@ -65,7 +65,7 @@ Cost measure(const Case& c, bool natural, const char* method, Composition compos
   Observer observer(c.model);
   Observation seen;
   x = start;
-  integrator->reset(x);
+  integrator->reset(system, x, c.h);
   observer.observe(0, *formulation, x, seen);
   double kinetic = 0, iterations = 0;
   for (long i = 0; i < c.steps; ++i) {

@@ -39,9 +39,9 @@ int main() {
   auto rk4 = make_integrator("rk4");
   State x;
   dynamics.set(bodies, x);
-  (*rk4)->reset(x);
-
   const double h = 1e-3;
+  (*rk4)->reset(system, x, h);
+
   for (int k = 0; k < 2000; ++k) {
     double done = 0;
     if (!(*rk4)->step(system, k * h, h, x, done).ok()) return 3;

@@ -27,8 +27,8 @@ TEST(SemiImplicitEuler, KeepsTheShiftedEnergyOfAnOscillator) {
   State x;
   dynamics.set(bodies, x);
   const auto euler = std::move(*make_integrator("semi_implicit_euler"));
-  euler->reset(x);
   const double h = 0.01, w2 = 9;
+  euler->reset(system, x, h);
   const auto shifted = [&] { return x.v[2] * x.v[2] + w2 * x.q[2] * x.q[2] - h * w2 * x.q[2] * x.v[2]; };
   const double before = shifted();
   for (int k = 0; k < 10000; ++k) {

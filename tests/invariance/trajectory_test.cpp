@@ -24,8 +24,8 @@ std::optional<Bodies> after_one_second(const ModelSpec& spec, const Bodies& star
   State x;
   dynamics.set(start, x);
   const auto rk4 = std::move(*make_integrator("rk4"));
-  rk4->reset(x);
   const double h = 0.005 * seconds;
+  rk4->reset(system, x, h);
   for (int k = 0; k < 200; ++k) {
     double done = 0;
     if (!rk4->step(system, h * k, h, x, done).ok()) return {};

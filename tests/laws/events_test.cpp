@@ -82,8 +82,8 @@ TEST(Pulse, WouldLeakOverItsEdgesWithoutSegments) {
   // step before `off` does not. Shown on the first edge alone: too much by F h/6.
   Pushed crate(0.5, 2);
   const auto rk4 = std::move(*make_integrator("rk4"));
-  rk4->reset(crate.x);
   const double h = 0.0625;
+  rk4->reset(crate.system, crate.x, h);
   for (int k = 0; k < 16; ++k) {
     double done = 0;
     ASSERT_TRUE(rk4->step(crate.system, k * h, h, crate.x, done).ok());
@@ -97,7 +97,7 @@ TEST(Pulse, DoesNotReachDopri5ThroughTheSlopeOfTheSegmentBefore) {
   Dopri5Options options;
   options.h_first = 0.5;
   Dopri5 dopri5(options);
-  dopri5.reset(crate.x);
+  dopri5.reset(crate.system, crate.x, 0.5);
   double done = 0;
   crate.system.enter(0, 0.5);
   ASSERT_TRUE(dopri5.step(crate.system, 0, 0.5, crate.x, done).ok());

@@ -166,7 +166,7 @@ TEST(Baumgarte, ClosesJointsAndCouplingsLikeACriticallyDampedSpring) {
     dynamics.set(bodies, x);
     const double before = constraint_error(model, bodies, x.wound).position;
     const auto rk4 = std::move(*make_integrator("rk4"));
-    rk4->reset(x);
+    rk4->reset(system, x, 0.005);
     for (int k = 0; k < 50; ++k) {
       double done = 0;
       ASSERT_TRUE(rk4->step(system, 0.005 * k, 0.005, x, done).ok()) << describe(drawn.spec);

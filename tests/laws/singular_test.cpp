@@ -97,7 +97,7 @@ TEST(Parallelogram, LeavesItsFlatPosition) {
     State x;
     dynamics.set(place(model, joints), x);
     const auto rk4 = std::move(*make_integrator("rk4"));
-    rk4->reset(x);
+    rk4->reset(system, x, 1e-3);
     double done = 0;
     for (int k = 0; k < 200; ++k) ASSERT_TRUE(rk4->step(system, 1e-3 * k, 1e-3, x, done).ok()) << rate << " step " << k;
     EXPECT_EQ(dynamics.mobility().freedoms, 1) << rate;

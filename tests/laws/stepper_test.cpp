@@ -34,7 +34,7 @@ Kept watch(const Model& model, const Bodies& bodies, Integrator& method, double 
   for (const Environment* e : acting) system.add(*e);
   State x;
   natural.set(bodies, x);
-  method.reset(x);
+  method.reset(system, x, h);
   const NaturalCoordinates& c = natural.coordinates();
   VecX r(c.rows());
   Bodies now;
@@ -107,7 +107,7 @@ TEST(PetrovGalerkin, KeepsEnergyInTheRedundantLoopsOfThePlaneSeenInSpace) {
     State x;
     natural.set(s.bodies, x);
     PetrovGalerkin method({.degree = degree});
-    method.reset(x);
+    method.reset(system, x, 0.02);
     double H = natural.hamiltonian(x), size = std::abs(H) + natural.coordinates().twice_kinetic(x.v);
     for (int k = 0; k < 20; ++k) {
       double done = 0;
@@ -218,7 +218,7 @@ TEST(SymmetricSteppers, GoBackTheWayTheyCame) {
     State x, start;
     natural.set(s.bodies, x);
     start = x;
-    method.reset(x);
+    method.reset(system, x, 0.01);
     double done = 0;
     for (int k = 0; k < 10; ++k) EXPECT_TRUE(method.step(system, 0, 0.01, x, done).ok());
     EXPECT_GT((x.q - start.q).norm(), 1e-2);
@@ -241,7 +241,7 @@ TEST(PetrovGalerkin, DividesAStepThatIsTooLongAndFailsByNameWhereThatDoesNotHelp
   natural.set(fast, x);
   const double H = natural.hamiltonian(x);
   PetrovGalerkin method({.discrete = true});
-  method.reset(x);
+  method.reset(system, x, 0.8);
   double done = 0;
   const Verdict verdict = method.step(system, 0, 0.8, x, done);
   if (verdict.ok()) {
@@ -263,7 +263,7 @@ TEST(PetrovGalerkin, InterpolatesBetweenItsNodes) {
   State x, start, at;
   natural.set(s.bodies, x);
   PetrovGalerkin method({.degree = 1});
-  method.reset(x);
+  method.reset(system, x, 0.01);
   start = x;
   double done = 0;
   ASSERT_TRUE(method.step(system, 0, 0.01, x, done).ok());

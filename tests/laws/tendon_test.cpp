@@ -155,7 +155,7 @@ TEST(Tendons, KeepMomentaAndEnergyOfAFloatingWeb) {
     State x;
     dynamics.set(web.bodies, x);
     const auto method = std::move(*make_integrator("dopri5", tight));
-    method->reset(x);
+    method->reset(system, x, 0.3);
     const VecX none(0);
     const auto total = [&] { return energy(web.model, web.bodies, none, none).total(); };
     const double e0 = total();

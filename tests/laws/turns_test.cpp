@@ -147,7 +147,7 @@ TEST(Turns, AreCountedAtAnyRate) {
     auto x = state_at(dynamics, start);
     ASSERT_TRUE(x);
     const auto method = std::move(*make_integrator("rk4"));
-    method->reset(*x);
+    method->reset(system, *x, 0.1);
     system.enter(0, 10);
     double done = 0;
     for (int k = 0; k < 100; ++k) ASSERT_TRUE(method->step(system, 0.1 * k, 0.1, *x, done).ok());

@@ -84,7 +84,7 @@ void drive(double effort, const char* method, const Look& look) {
   State x;
   dynamics.set(start(model, 0.1), x);
   const auto integrator = std::move(*make_integrator(method));
-  integrator->reset(x);
+  integrator->reset(system, x, 0.005);
   Evaluation e;
   for (double t = 0; t < 5;) {
     double done = 0;
@@ -140,7 +140,7 @@ TEST(FreeSpin, IsCountedOverAllTurns) {
     State x;
     dynamics.set(place(model, joints), x);
     const auto rk4 = std::move(*make_integrator("rk4"));
-    rk4->reset(x);
+    rk4->reset(system, x, 0.01);
     double done = 0;
     for (int k = 0; k < 1000; ++k) ASSERT_TRUE(rk4->step(system, 0.01 * k, 0.01, x, done).ok());
     Evaluation e;

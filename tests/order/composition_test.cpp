@@ -22,7 +22,7 @@ class Leapfrog final : public Stepper {
   const char* name() const override { return "leapfrog"; }
   int order() const override { return 2; }
   void stage(int) override {}
-  void reset(const State& x) override {
+  void reset(const System&, const State& x, double) override {
     start_ = end_ = x;
     rate_ = {x.v, x.v, x.aux};
   }
@@ -135,7 +135,7 @@ TEST(Composition, GoesBackTheWayItCame) {
     Swing s;
     const State start = s.x;
     Composed method(kind, leapfrog()());
-    method.reset(s.x);
+    method.reset(s.system, s.x, 0.1);
     double done = 0;
     ASSERT_TRUE(method.step(s.system, 0.3, 0.2, s.x, done).ok());
     EXPECT_EQ(done, 0.2);
@@ -151,7 +151,7 @@ TEST(Composition, AStepThatFailsInsideLeavesNoTrace) {
     const State start = s.x;
     int steps_left = left;
     Composed method(Composition::Suzuki, std::make_unique<Leapfrog>(&steps_left));
-    method.reset(s.x);
+    method.reset(s.system, s.x, 0.1);
     double done = 1;
     EXPECT_EQ(method.step(s.system, 0, 0.1, s.x, done).status, Status::NotConverged);
     EXPECT_EQ(done, 0);
@@ -162,7 +162,7 @@ TEST(Composition, AStepThatFailsInsideLeavesNoTrace) {
 TEST(Composition, ReportsTheSumOfItsParts) {
   Swing s;
   Composed method(Composition::Suzuki, leapfrog()());
-  method.reset(s.x);
+  method.reset(s.system, s.x, 0.1);
   double done = 0;
   ASSERT_TRUE(method.step(s.system, 0, 0.1, s.x, done).ok());
   EXPECT_EQ(method.report().iterations, 10);
@@ -176,7 +176,7 @@ TEST(Composition, DenseOutputMeetsBothEndsAndTheMiddle) {
     Swing s;
     const State start = s.x;
     Composed method(kind, leapfrog()());
-    method.reset(s.x);
+    method.reset(s.system, s.x, 0.02);
     double done = 0;
     const double h = 0.02;
     ASSERT_TRUE(method.step(s.system, 0, h, s.x, done).ok());

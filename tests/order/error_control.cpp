@@ -160,7 +160,7 @@ TEST(Dopri5, UsesTheLastSlopeAgainOnlyWhereItWasTaken) {
     Dopri5Options options = tolerance(1e9);
     options.h_first = 0.01;
     Dopri5 dopri5(options);
-    dopri5.reset(x);
+    dopri5.reset(system, x, 0.0625);
     const long steps = 10;
     for (long k = 0; k < steps; ++k) {
       double done = 0;
@@ -183,12 +183,12 @@ TEST(Dopri5, ReusedSlopesChangeNoBit) {
   Dopri5Options options = tolerance(1e9);
   options.h_first = 1;
   Dopri5 with(options), without(options);
-  with.reset(kept);
+  with.reset(system, kept, 0.03125);
   for (int k = 0; k < 50; ++k) {
     double done = 0;
     const double t = 0.03125 * k;
     ASSERT_TRUE(with.step(system, t, 0.03125, kept, done).ok());
-    without.reset(forgotten);
+    without.reset(system, forgotten, 0.03125);
     ASSERT_TRUE(without.step(system, t, 0.03125, forgotten, done).ok());
   }
   EXPECT_EQ(kept.q, forgotten.q);
@@ -267,7 +267,7 @@ TEST(EveryIntegrator, LeavesTheStateAloneWhenSettleFails) {
     free.set({top.at(0)}, x);
     const State before = x;
     const auto integrator = std::move(*make_integrator(name));
-    integrator->reset(x);
+    integrator->reset(system, x, 0.01);
     double done = 1;
     EXPECT_EQ(integrator->step(system, 0, 0.01, x, done).status, Status::Singular) << name;
     EXPECT_EQ(done, 0) << name;

@@ -59,7 +59,7 @@ TEST(OpenLoop, ProjectionKeepsJointsClosedToRoundOff) {
   State x;
   dynamics.set(place(model, JointState::initial(model)), x);
   const auto rk4 = std::move(*make_integrator("rk4"));
-  rk4->reset(x);
+  rk4->reset(system, x, 0.005);
   Bodies bodies;
   double gap = 0, drift = 0;
   Vec3 after = Vec3::Zero();

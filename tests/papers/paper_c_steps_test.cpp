@@ -28,7 +28,7 @@ Figures simulate(const std::string& name, const PetrovGalerkinOptions& options, 
   State x;
   natural.set(place(model, JointState::initial(model)), x);
   PetrovGalerkin method(options);
-  method.reset(x);
+  method.reset(system, x, h);
   const double H0 = natural.hamiltonian(x);
   const int steps = static_cast<int>(std::lround(10 / h));
   Figures out;

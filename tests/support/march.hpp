@@ -22,8 +22,8 @@ March march(System& system, Integrator& integrator, double t0, double t1, double
   for (double a = t0; a < t1;) {
     const double b = std::min(system.next_event(a), t1);
     system.enter(a, b);
-    integrator.reset(x);
     const double n = std::max(1.0, std::ceil((b - a) / h * (1 - 1e-9)));
+    integrator.reset(system, x, (b - a) / n);
     for (double k = 0; k < n; k += 1) {
       const double aim = a + (k + 1) / n * (b - a);
       for (m.t = a + k / n * (b - a); m.t < aim;) {

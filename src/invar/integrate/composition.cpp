@@ -7,6 +7,7 @@
 //   Suzuki        w, w, 1 - 4w, w, w     w = 1/(4 - 4^(1/(p+1)))
 #include "invar/integrate/composition.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -36,8 +37,10 @@ Composed::Composed(Composition kind, std::unique_ptr<Stepper> inner) : inner_(st
   ends_.back() = 1.0;
 }
 
-void Composed::reset(const State& x) {
-  inner_->reset(x);
+void Composed::reset(const System& system, const State& x, double h) {
+  double longest = 0, from = 0;
+  for (const double end : ends_) longest = std::max(longest, std::abs(end - std::exchange(from, end)));
+  inner_->reset(system, x, longest * h);
   start_ = end_ = x;
   report_ = {};
 }

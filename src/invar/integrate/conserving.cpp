@@ -25,6 +25,7 @@ class Conserving::Core {
   virtual ~Core() = default;
   virtual const Natural& natural() const = 0;
   virtual Verdict place(const State& x) = 0;
+  virtual void forget() = 0;
   virtual Verdict step(System& system, double t, double h, int stage, State& x, StepReport& report) = 0;
 };
 
@@ -66,6 +67,8 @@ class CoreIn final : public Conserving::Core {
     unwind(natural_.model(), x.wound, q_);
     return shell_.place(q_, v_, bodies_);
   }
+
+  void forget() override { shell_.forget(); }
 
   Verdict step(System& system, double t, double h, int stage, State& x, StepReport& report) override {
     shell_.recall(stage, h);
@@ -164,39 +167,43 @@ class CoreIn final : public Conserving::Core {
 Conserving::Conserving(bool stabilised) : stabilised_(stabilised) {}
 Conserving::~Conserving() = default;
 
-void Conserving::reset(const State& x) {
+void Conserving::reset(const System& system, const State& x, double h) {
+  const Natural& natural = natural_of(system);
+  // What is stiff for a step is stiff for one of half or twice its length.
+  const double ratio = std::abs(h) / length_;
+  if (!core_ || &core_->natural() != &natural || !(ratio >= 0.5 && ratio <= 2)) {
+    length_ = std::abs(h);
+    const auto& plane = natural.coordinates().plane();
+    if (plane)
+      core_ = std::make_unique<CoreIn<InPlane>>(natural, &*plane, stabilised_, length_);
+    else
+      core_ = std::make_unique<CoreIn<InSpace>>(natural, nullptr, stabilised_, length_);
+    placed_ = core_->place(x);
+  } else if (!placed_.ok() || x.q != end_.q || x.v != end_.v) {
+    placed_ = core_->place(x);
+  } else {
+    core_->forget();
+  }
   start_ = end_ = x;
-  fresh_ = true;
   report_ = {};
 }
 
 Verdict Conserving::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
-  const auto* natural = dynamic_cast<const Natural*>(&system.formulation());
-  INVAR_CHECK(natural != nullptr, "this method steps natural coordinates");
-  if (!core_ || &core_->natural() != natural) {
-    const auto& plane = natural->coordinates().plane();
-    if (plane)
-      core_ = std::make_unique<CoreIn<InPlane>>(*natural, &*plane, stabilised_, h);
-    else
-      core_ = std::make_unique<CoreIn<InSpace>>(*natural, nullptr, stabilised_, h);
-    fresh_ = true;
+  INVAR_CHECK(core_ && &core_->natural() == &system.formulation(), "a step follows a reset with the same formulation");
+  if (x.q != end_.q || x.v != end_.v) {
+    placed_ = core_->place(x);
+    end_ = x;
   }
-  if (fresh_ || x.q != end_.q || x.v != end_.v) {
-    fresh_ = true;
-    if (const Verdict verdict = core_->place(x); !verdict.ok()) return verdict;
-  }
+  if (!placed_.ok()) return placed_;
   // The end of the last step is the start of this one.
-  if (fresh_)
-    start_ = x;
-  else
-    std::swap(start_, end_), start_.aux = x.aux, start_.wound = x.wound, start_.wound_rate = x.wound_rate;
-  fresh_ = false;
+  std::swap(start_, end_);
+  start_.aux = x.aux, start_.wound = x.wound, start_.wound_rate = x.wound_rate;
   report_ = {};
   const Verdict verdict = core_->step(system, t, h, stage_, x, report_);
   if (!verdict.ok()) {
-    x = start_;
-    fresh_ = true;
+    x = end_ = start_;
+    placed_ = core_->place(x);
     return verdict;
   }
   end_ = x;

@@ -20,7 +20,7 @@ class Conserving final : public Stepper {
 
   const char* name() const override { return stabilised_ ? "conserving" : "discrete_gradient"; }
   int order() const override { return 2; }
-  void reset(const State& x) override;
+  void reset(const System& system, const State& x, double h) override;
   void stage(int k) override { stage_ = k; }
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
@@ -32,11 +32,12 @@ class Conserving final : public Stepper {
  private:
   bool stabilised_;
   int stage_ = 0;
-  std::unique_ptr<Core> core_;  // sized for the mechanism that was stepped last
+  std::unique_ptr<Core> core_;  // sized for the mechanism of the last reset
+  double length_ = 0;           // s; of the steps that it was made for
+  Verdict placed_;              // at end_
   StepReport report_;
   State start_, end_;  // of the last step
   double h_ = 0;       // s; its length
-  bool fresh_ = true;  // end_ is not the end of a step
 };
 
 }  // namespace invar

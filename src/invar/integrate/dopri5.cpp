@@ -36,7 +36,7 @@ constexpr double kStretch = 1.1;
 
 }  // namespace
 
-void Dopri5::reset(const State& x) {
+void Dopri5::reset(const System&, const State& x, double) {
   chart_.reset(x);
   y_ = chart_.origin();
   error_ = y_;

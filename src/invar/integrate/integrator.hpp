@@ -32,8 +32,9 @@ class Integrator {
   /// Whether it chooses its own step below the one that it is offered.
   virtual bool adaptive() const { return false; }
 
-  /// Sizes workspaces for x and forgets earlier steps (start of a run; after an event or an edit).
-  virtual void reset(const State& x) = 0;
+  /// Sizes workspaces for steps of about h from x and forgets earlier steps (start of a run; after an event or an edit). Steps
+  /// are then asked of the same formulation. Methods that choose their steps, and flows, do not look at h.
+  virtual void reset(const System& system, const State& x, double h) = 0;
 
   /// One step from t of at most h > 0: on return x is settled at t + h_done. No heap. Fixed-step methods take h whole; an
   /// adaptive one that reaches the end returns h_done == h exactly. When the verdict is not Ok, x is as it was and h_done 0.

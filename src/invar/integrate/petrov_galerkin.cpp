@@ -27,11 +27,12 @@ PetrovGalerkin::PetrovGalerkin(const PetrovGalerkinOptions& options, const char*
   if (options_.quadrature == 0) options_.quadrature = options_.degree + 3;
 }
 
-void PetrovGalerkin::reset(const State& x) {
+void PetrovGalerkin::reset(const System& system, const State& x, double) {
+  bind(natural_of(system));
   start_ = end_ = x;
   carry_x_ = carry_v_ = change_ = VecX::Zero(x.q.size());
   parts_.resize(kDepth + 1);
-  for (Part& part : parts_) part = {x, carry_x_, carry_v_};
+  for (Part& part : parts_) part.x = x, part.carry_x = carry_x_, part.carry_v = carry_v_;
   fresh_ = true;
   h_ = 0;
   report_ = {};
@@ -43,7 +44,7 @@ void PetrovGalerkin::stage(int k) {
   stage_ = k;
 }
 
-// Sizes everything for a mechanism: the first step after a reset does, unless it is the same as before.
+// Sizes everything for a mechanism, unless it is the same as before.
 void PetrovGalerkin::bind(const Natural& natural) {
   if (!stages_ || &stages_->natural() != &natural) {
     stages_ = std::make_unique<Stages>(
@@ -96,9 +97,7 @@ Verdict PetrovGalerkin::advance(System& system, double t, double h, int depth, S
 
 Verdict PetrovGalerkin::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
-  const auto* natural = dynamic_cast<const Natural*>(&system.formulation());
-  INVAR_CHECK(natural, "this method steps natural coordinates");
-  bind(*natural);
+  INVAR_CHECK(stages_ && &stages_->natural() == &system.formulation(), "a step follows a reset with the same formulation");
   // A state that is not the end of the step before has nothing left over from rounding.
   if (fresh_ || x.q != end_.q || x.v != end_.v) {
     carry_x_.setZero();
@@ -118,7 +117,7 @@ Verdict PetrovGalerkin::step(System& system, double t, double h, State& x, doubl
   end_ = x;
   h_ = h;
   h_done = h;
-  report_.hamiltonian = natural->hamiltonian(x);
+  report_.hamiltonian = stages_->natural().hamiltonian(x);
   return {};
 }
 

@@ -28,7 +28,7 @@ class PetrovGalerkin final : public Stepper {
 
   const char* name() const override { return name_; }
   int order() const override { return 2 * options_.degree + 2; }
-  void reset(const State& x) override;
+  void reset(const System& system, const State& x, double h) override;
   void stage(int k) override;
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
@@ -42,7 +42,7 @@ class PetrovGalerkin final : public Stepper {
 
   PetrovGalerkinOptions options_;
   const char* name_;
-  std::unique_ptr<Stages> stages_;  // sized for the mechanism that was stepped last
+  std::unique_ptr<Stages> stages_;  // sized for the mechanism of the last reset
   StepReport report_;
   int stage_ = 0;
   State start_, end_;  // of the last step

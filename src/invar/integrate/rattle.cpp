@@ -36,7 +36,9 @@ Rattle::Workspace::Workspace(const Natural& n)
       q(VecX::Zero(n.model().nq())),
       v(VecX::Zero(n.model().nv())) {}
 
-void Rattle::reset(const State& x) {
+void Rattle::reset(const System& system, const State& x, double) {
+  const Natural& natural = natural_of(system);
+  if (!work_ || &work_->natural != &natural) work_ = std::make_unique<Workspace>(natural);
   start_ = end_ = x;
   report_ = {};
   fresh_ = true;
@@ -128,9 +130,7 @@ Verdict Rattle::to_end(System& system, double t, double h, State& x) {
 
 Verdict Rattle::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
-  const auto* natural = dynamic_cast<const Natural*>(&system.formulation());
-  INVAR_CHECK(natural, "this method steps natural coordinates");
-  if (!work_ || &work_->natural != natural) work_ = std::make_unique<Workspace>(*natural);
+  INVAR_CHECK(work_ && &work_->natural == &system.formulation(), "a step follows a reset with the same formulation");
   if (fresh_ || h != h_) {
     work_->w.setZero();
     work_->mu.setZero();
@@ -147,7 +147,7 @@ Verdict Rattle::step(System& system, double t, double h, State& x, double& h_don
   }
   end_ = x;
   h_done = h_ = h;
-  report_.hamiltonian = natural->hamiltonian(x);
+  report_.hamiltonian = work_->natural.hamiltonian(x);
   return {};
 }
 

@@ -15,7 +15,7 @@ class Rattle final : public Stepper {
  public:
   const char* name() const override { return "rattle"; }
   int order() const override { return 2; }
-  void reset(const State& x) override;
+  void reset(const System& system, const State& x, double h) override;
   void stage(int k) override;
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
@@ -35,7 +35,7 @@ class Rattle final : public Stepper {
   Verdict to_end(System& system, double t, double h, State& x);
   void add_forces(System& system, double t, const VecX& at, const VecX& wound, double& given, double& lost);
 
-  std::unique_ptr<Workspace> work_;  // sized for the mechanism that was stepped last
+  std::unique_ptr<Workspace> work_;  // sized for the mechanism of the last reset
   StepReport report_;
   State start_, end_;
   double given_ = 0, lost_ = 0;  // W, sums over both ends

@@ -10,7 +10,7 @@ namespace invar {
 // Dense output: the Hermite cubic through y0, y1 with slopes k1, k4. Stage 4 stands at y1 + O(h³), because h k3 is the
 // midpoint rule; its slope enters with a factor h, so the cubic is off by O(h⁴) inside the step and exact at its ends.
 
-void Rk4::reset(const State& x) {
+void Rk4::reset(const System&, const State& x, double) {
   chart_.reset(x);
   y_ = chart_.origin();
   between_ = y_;

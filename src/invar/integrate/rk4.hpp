@@ -14,7 +14,7 @@ class Rk4 final : public Integrator {
  public:
   const char* name() const override { return "rk4"; }
   int order() const override { return 4; }
-  void reset(const State& x) override;
+  void reset(const System& system, const State& x, double h) override;
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
 

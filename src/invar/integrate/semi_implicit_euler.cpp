@@ -7,7 +7,7 @@ namespace invar {
 //   v1 = v0 + h a,   q1 = q0 moved by u = h v1,   aux1 = aux0 + h aux'(t, q0, v0).
 // The chart needs no correction here: u = h v1 is parallel to v1, and dexp^-1_u v1 = v1.
 
-void SemiImplicitEuler::reset(const State& x) {
+void SemiImplicitEuler::reset(const System&, const State& x, double) {
   chart_.reset(x);
   y_ = chart_.origin();
   between_ = y_;

@@ -12,7 +12,7 @@ class SemiImplicitEuler final : public Integrator {
  public:
   const char* name() const override { return "semi_implicit_euler"; }
   int order() const override { return 1; }
-  void reset(const State& x) override;
+  void reset(const System& system, const State& x, double h) override;
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
 

@@ -48,6 +48,7 @@ class Loop {
  private:
   void begin(const State& start);
   bool segment(double a, double b);
+  long steps_in(double a, double b) const;
   bool fixed_segment(double a, double b);
   bool adaptive_segment(double a, double b);
   bool advance(double t, double h, double t_next_if_whole, double& t_next);
@@ -90,7 +91,6 @@ class Loop {
 void Loop::begin(const State& start) {
   x_ = start;
   between_ = x_;
-  integrator_->reset(x_);
   observer_.observe(scenario_.start_time, *formulation_, x_, seen_);
   sampler_.observe(scenario_.start_time, *formulation_, x_, sampled_);
   tally_.start(seen_);
@@ -120,7 +120,7 @@ Result<Outcome> Loop::run(const State& start) {
 bool Loop::segment(double a, double b) {
   INVAR_CHECK(b > a, "an event lies after the time it was asked for");
   system_.enter(a, b);
-  if (a > scenario_.start_time) integrator_->reset(x_);
+  integrator_->reset(system_, x_, (b - a) / static_cast<double>(steps_in(a, b)));
   tally_.open(seen_);
   if (sample_due_ && !sample(a, x_, true)) return false;
   sample_due_ = false;
@@ -129,9 +129,14 @@ bool Loop::segment(double a, double b) {
   return whole;
 }
 
+// Whole steps: a length that is a multiple of the step up to round-off is divided into just so many.
+long Loop::steps_in(double a, double b) const {
+  if (integrator_->adaptive()) return 1;
+  return std::max(1l, static_cast<long>(std::ceil((b - a) / scenario_.method.step * (1 - 1e-9))));
+}
+
 bool Loop::fixed_segment(double a, double b) {
-  // Whole steps: a length that is a multiple of the step up to round-off is divided into just so many.
-  const long n = std::max(1l, static_cast<long>(std::ceil((b - a) / scenario_.method.step * (1 - 1e-9))));
+  const long n = steps_in(a, b);
   const double h = (b - a) / static_cast<double>(n);
   for (long k = 0; k < n; ++k) {
     const double t = a + static_cast<double>(k) * h;
