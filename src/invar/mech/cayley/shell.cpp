@@ -18,7 +18,10 @@ constexpr double kSameLoad = 1e-14;  // relative change below which it has settl
 constexpr int kPasses = 5, kMostPasses = 10;
 constexpr double kGiven = 1e-6;     // share of its kinetic energy by which a motion may be changed to restore energy
 constexpr double kNothing = 1e-16;  // of the kinetic energy
-constexpr double kRate = 1e-14;     // of velocities: what a projection may leave on closures
+constexpr int kAudit = 50;          // steps
+constexpr double kLedger = 4e-16;   // of the terms of the energy: their rounding
+constexpr double kMostRounding = 1e-13;
+constexpr double kRate = 1e-14;  // of velocities: what a projection may leave on closures
 
 // The inverse on the range: an ideal rod does not feel moments about itself.
 template <class AA>
@@ -90,7 +93,42 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double 
 template <class G>
 Verdict Shell<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
   forget();
-  return tree_.place(q, v, bodies);
+  const Verdict verdict = tree_.place(q, v, bodies);
+  begin_ledger();
+  return verdict;
+}
+
+// The energy at node 0, where node 1 is now.
+template <class G>
+void Shell<G>::begin_ledger() {
+  const auto potential = tree_.potential();
+  // Energy is given back to the whole, so it is told for the whole: not where parts move on their own.
+  one_ledger_ =
+      potential.known && std::all_of(parts_.begin() + 1, parts_.end(), [&](const Part& p) { return p.root == parts_[1].root; });
+  ledger_ = {};
+  ledger_.add(potential.value);
+  for (std::size_t i = 1; i < tree_.slots().size(); ++i) {
+    const Slot<G>& b = tree_.slots()[i];
+    ledger_.add(0.5 * (b.mass * b.v0.squaredNorm() + b.W0.dot(b.J * b.W0) + b.armature * b.rate0 * b.rate0));
+  }
+}
+
+// Rounding of many steps would walk away: where the energy is off by more than the rounding of its own terms, that is given back,
+// too. What is off by more than rounding can explain is left as it is, for everybody to see.
+template <class G>
+void Shell<G>::balance_ledger() {
+  ledger_.add(work_);
+  ledger_.add(-tree_.dissipated());
+  if (!one_ledger_) return;
+  const auto potential = tree_.potential();
+  Balance& balance = balance_[parts_[1].root];
+  CompensatedSum now;
+  now.add(potential.value);
+  now.add(balance.whole);
+  now.add(balance.defect);
+  const double off = ledger_.value() - now.value(), size = potential.size + balance.whole;
+  const bool rounding = std::abs(off) < kMostRounding * size && std::abs(off) < kGiven * balance.kinetic;
+  if (rounding && std::abs(off) > kLedger * size) balance.defect += off;
 }
 
 template <class G>
@@ -243,14 +281,17 @@ bool Shell<G>::account() {
   for (std::size_t i = 1; i < slots.size(); ++i) {
     const Slot<G>& b = slots[i];
     Balance& balance = balance_[parts_[i].root];
-    if (b.armature > 0) balance.defect += 0.5 * b.armature * rotor_normal_[i] * (rotor_normal_[i] + 2 * rotors_[i]);
+    if (b.armature > 0) {
+      balance.defect += 0.5 * b.armature * rotor_normal_[i] * (rotor_normal_[i] + 2 * rotors_[i]);
+      balance.whole += 0.5 * b.armature * rotors_[i] * rotors_[i];
+    }
     if (!b.massive) continue;
     const Vec Mn = weighted(static_cast<int>(i), normal_[i], b.R1);
     balance.defect += 0.5 * Mn.dot(normal_[i] + 2 * velocities_[i]);
     balance.whole += 0.5 * velocities_[i].dot(weighted(static_cast<int>(i), velocities_[i], b.R1));
   }
   for (std::size_t i = 1; i < slots.size(); ++i)
-    if (parts_[i].root == static_cast<int>(i) && balance_[i].defect != 0) subtract_rigid_motion(static_cast<int>(i));
+    if (parts_[i].root == static_cast<int>(i)) subtract_rigid_motion(static_cast<int>(i));
   for (std::size_t i = 1; i < slots.size(); ++i) {
     const Slot<G>& b = slots[i];
     Balance& balance = balance_[parts_[i].root];
@@ -358,6 +399,28 @@ Verdict Shell<G>::solve(double h, Loading* loading) {
   return {};
 }
 
+// The bare step keeps its books, too, but looks at them now and then.
+template <class G>
+void Shell<G>::audit() {
+  if (++since_audit_ < kAudit) {
+    ledger_.add(work_);
+    ledger_.add(-tree_.dissipated());
+    return;
+  }
+  since_audit_ = 0;
+  for (Balance& balance : balance_) balance = {};
+  for (std::size_t i = 1; i < tree_.slots().size(); ++i) {
+    const Slot<G>& b = tree_.slots()[i];
+    normal_[i].setZero();
+    rotor_normal_[i] = 0;
+    velocities_[i] << b.v1, out_of<G>(b.R1, b.W1);
+    rotors_[i] = b.rate1;
+  }
+  account();
+  balance_ledger();
+  restore_energy();
+}
+
 template <class G>
 Verdict Shell<G>::step(double h, Loading* loading) {
   Verdict verdict;
@@ -365,6 +428,7 @@ Verdict Shell<G>::step(double h, Loading* loading) {
     verdict = solve(h, loading);
     // Which of redundant rows are independent changes as they turn.
     if (verdict.ok() && tree_.redundant()) verdict = tree_.project(velocities_, rotors_);
+    if (verdict.ok()) audit();
   } else {
     // Without earlier steps to extrapolate from, μ is found by passes, each of which leaves O(h w) of the error.
     extrapolate();
@@ -382,7 +446,10 @@ Verdict Shell<G>::step(double h, Loading* loading) {
       improve();
     }
     iterations_ = total;
-    if (verdict.ok()) leave();
+    if (verdict.ok()) {
+      balance_ledger();
+      leave();
+    }
   }
   dissipated_ = tree_.dissipated();
   if (verdict.ok()) tree_.accept();

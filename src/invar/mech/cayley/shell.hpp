@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "invar/base/sum.hpp"
 #include "invar/mech/cayley/tree.hpp"
 
 namespace invar::cayley {
@@ -71,6 +72,9 @@ class Shell {
   Verdict find_normals();
   void improve();
   bool account();
+  void begin_ledger();
+  void balance_ledger();
+  void audit();
   void leave();
   void restore_energy();
   void subtract_rigid_motion(int root);
@@ -87,6 +91,9 @@ class Shell {
   std::array<Past, kStages> past_;
   int stage_ = 0;
   double work_ = 0, dissipated_ = 0;
+  CompensatedSum ledger_;    // J: the energy that there should be, from the start and what came and went
+  int since_audit_ = 0;      // steps
+  bool one_ledger_ = false;  // whether energy can be told for the whole
   int iterations_ = 0;
   Bodies bodies_;  // at the mean of the nodes
   Load load_, next_;

@@ -104,6 +104,14 @@ class Tree {
   double tie_rate(const std::vector<Vec>& velocities) const;
   double speed() const;
 
+  /// Energy of gravity, springs, stops and tendons at node 1, J, and the sum of the sizes of its terms: its rounding is some
+  /// 1e-16 of that. Not known where a spring has no energy.
+  struct Potential {
+    double value = 0, size = 0;
+    bool known = true;
+  };
+  Potential potential() const;
+
   int iterations() const { return iterations_; }
   double dissipated() const { return dissipated_; }  ///< J, in the last step
   /// Turns efforts on joints that are no scalar freedom of the tree into wrenches on their bodies.
@@ -151,7 +159,9 @@ class Tree {
   void move(Slot<G>& b, const Slot<G>& a, double h) const;
   void forward(double h, const Load* load);
   void efforts(Slot<G>& b, double h, const Load* load);
+  void measure_lines();
   void pull(double h);
+  double coordinate(const Tie<G>& tie) const;
   void start_ties(double h, bool step);
   void start_tie(const Tie<G>& tie, double h, bool step);
   void start_soft(Tie<G>& tie, double h);

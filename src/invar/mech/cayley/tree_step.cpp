@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/base/sum.hpp"
 #include "invar/mech/cayley/tree.hpp"
 #include "invar/mech/joint_rows.hpp"
 #include "invar/mech/kinematics.hpp"
@@ -259,9 +260,9 @@ void Tree<G>::ball_efforts(int i, double h) {
   }
 }
 
-// Tendons: discrete gradient of the elastic energy, dampers with the mean rate.
+// Where the points of tendons are at node 1, and how long that makes them.
 template <class G>
-void Tree<G>::pull(double h) {
+void Tree<G>::measure_lines() {
   for (Line<G>& line : lines_) {
     auto* points = points_.data() + line.first;
     line.length1 = 0;
@@ -270,11 +271,19 @@ void Tree<G>::pull(double h) {
       const Lin arm = b.R1 * points[k].arm;
       points[k].p1 = b.phi1 + arm;
       points[k].sm = 0.5 * (arm + b.R0 * points[k].arm);
-      if (k > 0) {
-        const double off = points[k].off - points[k - 1].off;
-        line.length1 += std::sqrt((points[k].p1 - points[k - 1].p1).squaredNorm() + off * off);
-      }
+      if (k == 0) continue;
+      const double off = points[k].off - points[k - 1].off;
+      line.length1 += std::sqrt((points[k].p1 - points[k - 1].p1).squaredNorm() + off * off);
     }
+  }
+}
+
+// Tendons: discrete gradient of the elastic energy, dampers with the mean rate.
+template <class G>
+void Tree<G>::pull(double h) {
+  measure_lines();
+  for (Line<G>& line : lines_) {
+    const auto* points = points_.data() + line.first;
     const Tension t = tension_over(*line.tendon, line.length0, line.length1, h);
     line.lost = t.lost;
     line.now = t;
@@ -325,20 +334,29 @@ void Tree<G>::start_ties(double h, bool step) {
   }
 }
 
+// The coordinate of a cut joint at node 1, on the turn where it was at node 0.
+template <class G>
+double Tree<G>::coordinate(const Tie<G>& tie) const {
+  const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
+  const Ends<G> end(tie, a.R1, b.R1, a.phi1, b.phi1);
+  if (tie.sort == Tie<G>::Sort::Slide) return end.u[0].dot(end.gap);
+  const Ang n = turned_axis<G>(a.R1, tie.n);
+  const double angle = std::atan2(end.u[1].dot(G::cross(n, end.u[0])), end.u[1].dot(end.u[0]));
+  return angle + kTurn * std::round((tie.q0 - angle) / kTurn);
+}
+
 // A step applies what springs and dampers give over it; the row measures the coordinate.
 template <class G>
 void Tree<G>::start_soft(Tie<G>& tie, double h) {
   const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
   const Ends<G> end(tie, a.R1, b.R1, a.phi1, b.phi1);
+  tie.q1 = coordinate(tie);
   if (tie.sort == Tie<G>::Sort::Slide) {
-    tie.q1 = end.u[0].dot(end.gap);
     const Ends<G> mean = Ends<G>::mean(Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0), end);
     for_rows<G>(tie, end, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, Vec::Zero(), c); });
     for_rows<G>(tie, mean, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, -c, Vec::Zero()); });
   } else {
     const Ang n0 = turned_axis<G>(a.R0, tie.n), n1 = turned_axis<G>(a.R1, tie.n), nm = 0.5 * (n0 + n1);
-    const double angle = std::atan2(end.u[1].dot(G::cross(n1, end.u[0])), end.u[1].dot(end.u[0]));
-    tie.q1 = angle + kTurn * std::round((tie.q0 - angle) / kTurn);
     // As for hinges of the tree, with the rate taken from the bodies.
     const double quarter = 0.25 * h * h, rate = (b.w - a.w).dot(nm) / nm.squaredNorm(), along = a.w.dot(n0);
     const double up = 1 + quarter * a.w.squaredNorm(), s = rate / (up + quarter * rate * along), t = 0.5 * h * s;
@@ -524,6 +542,27 @@ double Tree<G>::tie_rate(const std::vector<Vec>& velocities) const {
 }
 
 template <class G>
+typename Tree<G>::Potential Tree<G>::potential() const {
+  Potential out;
+  CompensatedSum sum;
+  const auto add = [&](double energy) {
+    sum.add(energy);
+    out.size += std::abs(energy);
+  };
+  for (const Slot<G>& b : slots_) {
+    if (b.mass > 0) add(-b.mass * gravity_.dot(b.phi1));
+    if (b.passive != nullptr && b.hang != Hang::Ball) add(spring_and_stop_energy(*b.passive, b.sign * b.q1));
+  }
+  for (const Line<G>& line : lines_) add(elastic_energy(*line.tendon, line.length1 - line.tendon->rest));
+  for (const Tie<G>& tie : ties_)
+    if (tie.passive != nullptr) add(spring_and_stop_energy(*tie.passive, tie.q1));
+  // A ball's spring is computed from attitudes anew; its energy is left to the balance of each step.
+  for (const int i : sprung_balls_) out.known = out.known && !model_.joints()[skeleton_.parts[i].joint].has_spring;
+  out.value = sum.value();
+  return out;
+}
+
+template <class G>
 double Tree<G>::extent() const {
   double largest = 0;
   for (const Slot<G>& b : slots_) largest = std::max(largest, b.phi0.squaredNorm());
@@ -608,9 +647,13 @@ bool Tree<G>::finish(double h) {
     if (b.armature > 0) b.rate1 = 2 * (b.q1 - b.q0) / h - b.rate0;
     dissipated_ += h * b.lost;
   }
+  measure_lines();
   for (const Line<G>& line : lines_) dissipated_ += line.lost;
-  for (const Tie<G>& tie : ties_)
-    if (tie.passive != nullptr) dissipated_ += h * tie.lost;
+  for (Tie<G>& tie : ties_)
+    if (tie.passive != nullptr) {
+      tie.q1 = coordinate(tie);
+      dissipated_ += h * tie.lost;
+    }
   return within_reach;
 }
 
@@ -775,12 +818,9 @@ Verdict Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
     }
   kept_.clear();
   const Verdict verdict = project(velocities, rotors);  // decides which closure rows are independent here
-  for (auto& p : points_) p.p0 = slots_[p.slot].phi0 + slots_[p.slot].R0 * p.arm;
-  for (Line<G>& line : lines_) {
-    line.length0 = 0;
-    for (int k = line.first + 1; k < line.first + line.count; ++k)
-      line.length0 += std::hypot((points_[k].p0 - points_[k - 1].p0).norm(), points_[k].off - points_[k - 1].off);
-  }
+  measure_lines();
+  for (auto& p : points_) p.p0 = p.p1;
+  for (Line<G>& line : lines_) line.length0 = line.length1;
   return verdict;
 }
 
@@ -835,6 +875,7 @@ Quat Tree<G>::attitude(int body, const Rot& R) const {
   template Verdict Tree<G>::place(const VecX&, const VecX&, const Bodies&);                          \
   template Verdict Tree<G>::step(double, const Load*);                                               \
   template double Tree<G>::tie_rate(const std::vector<Vec>&) const;                                  \
+  template typename Tree<G>::Potential Tree<G>::potential() const;                                   \
   template double Tree<G>::speed() const;                                                            \
   template void Tree<G>::recall(int);                                                                \
   template void Tree<G>::forget();                                                                   \
