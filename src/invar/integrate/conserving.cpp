@@ -16,6 +16,7 @@ using cayley::InPlane;
 using cayley::InSpace;
 
 namespace {
+constexpr double kTurn = 2 * 3.14159265358979323846;
 constexpr int kDepth = 10;  // a step may be divided into 1024 parts
 }  // namespace
 
@@ -57,7 +58,14 @@ class CoreIn final : public Conserving::Core {
         shell_(natural.model(), plane, stabilised, h),
         bodies_(natural.model().bodies().size()),
         q_(VecX::Zero(natural.model().nq())),
-        v_(VecX::Zero(natural.model().nv())) {}
+        v_(VecX::Zero(natural.model().nv())) {
+    for (const int j : shell_.tree().skeleton().closures) {
+      const Joint& joint = natural.model().joints()[j];
+      bool turning = false;
+      for (int k = 0; k < joint.nv; ++k) turning = turning || winds(joint.kind, k);
+      if (turning) cut_.push_back(j);
+    }
+  }
 
   const Natural& natural() const override { return natural_; }
 
@@ -99,7 +107,7 @@ class CoreIn final : public Conserving::Core {
     if (!verdict.ok()) return verdict;
     x.aux[kWork] += shell_.work();
     x.aux[kDissipated] += shell_.dissipated();
-    count_turns(h, x);
+    go_on_turning(h, x);
     return verdict;
   }
 
@@ -117,7 +125,7 @@ class CoreIn final : public Conserving::Core {
   }
 
   // Joint angles go on by what the step turned.
-  void count_turns(double h, State& x) const {
+  void go_on_turning(double h, State& x) {
     const auto& slots = shell_.tree().slots();
     for (const auto& b : slots) {
       double turned = 0;
@@ -129,6 +137,20 @@ class CoreIn final : public Conserving::Core {
         continue;
       x.wound_rate[b.freedom] = b.sign * 2 * turned / h;
       x.wound[b.freedom] += b.sign * 2 * turned;
+    }
+    // Joints outside the tree are measured, on the turn that is nearest to where their rate at the start led.
+    if (cut_.empty()) return;
+    shell_.tree().bodies(bodies_);
+    for (const int j : cut_) {
+      coordinates_of_joint(natural_.model(), j, bodies_, q_, v_);
+      const Joint& joint = natural_.model().joints()[j];
+      for (int k = 0; k < joint.nv; ++k) {
+        if (!winds(joint.kind, k)) continue;
+        const double rate = v_[joint.v0 + k];
+        const double expected = x.wound[joint.v0 + k] + 0.5 * h * (x.wound_rate[joint.v0 + k] + rate);
+        x.wound[joint.v0 + k] = q_[joint.q0 + k] + kTurn * std::round((expected - q_[joint.q0 + k]) / kTurn);
+        x.wound_rate[joint.v0 + k] = rate;
+      }
     }
   }
 
@@ -160,6 +182,7 @@ class CoreIn final : public Conserving::Core {
   cayley::Shell<G> shell_;
   Bodies bodies_;
   VecX q_, v_;
+  std::vector<int> cut_;  // joints outside the tree that wind
 };
 
 }  // namespace
@@ -169,21 +192,13 @@ Conserving::~Conserving() = default;
 
 void Conserving::reset(const System& system, const State& x, double h) {
   const Natural& natural = natural_of(system);
-  // What is stiff for a step is stiff for one of half or twice its length.
-  const double ratio = std::abs(h) / length_;
-  if (!core_ || &core_->natural() != &natural || !(ratio >= 0.5 && ratio <= 2)) {
-    length_ = std::abs(h);
-    const auto& plane = natural.coordinates().plane();
-    if (plane)
-      core_ = std::make_unique<CoreIn<InPlane>>(natural, &*plane, stabilised_, length_);
-    else
-      core_ = std::make_unique<CoreIn<InSpace>>(natural, nullptr, stabilised_, length_);
-    placed_ = core_->place(x);
-  } else if (!placed_.ok() || x.q != end_.q || x.v != end_.v) {
-    placed_ = core_->place(x);
-  } else {
-    core_->forget();
-  }
+  // Made anew: what was stepped before may be gone, and what is stiff depends on the step.
+  const auto& plane = natural.coordinates().plane();
+  if (plane)
+    core_ = std::make_unique<CoreIn<InPlane>>(natural, &*plane, stabilised_, std::abs(h));
+  else
+    core_ = std::make_unique<CoreIn<InSpace>>(natural, nullptr, stabilised_, std::abs(h));
+  placed_ = core_->place(x);
   start_ = end_ = x;
   report_ = {};
 }

@@ -33,7 +33,6 @@ class Conserving final : public Stepper {
   bool stabilised_;
   int stage_ = 0;
   std::unique_ptr<Core> core_;  // sized for the mechanism of the last reset
-  double length_ = 0;           // s; of the steps that it was made for
   Verdict placed_;              // at end_
   StepReport report_;
   State start_, end_;  // of the last step

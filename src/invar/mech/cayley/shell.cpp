@@ -15,8 +15,10 @@ namespace {
 
 constexpr int kLoads = 8;            // how often a load that depends on the motion is asked for
 constexpr double kSameLoad = 1e-14;  // relative change below which it has settled
+constexpr double kUnsettledLoad = 1e-9;
 constexpr int kPasses = 5, kMostPasses = 10;
 constexpr double kGiven = 1e-6;     // share of its kinetic energy by which a motion may be changed to restore energy
+constexpr double kTolerable = 1e-14;
 constexpr double kNothing = 1e-16;  // of the kinetic energy
 constexpr int kAudit = 50;          // steps
 constexpr double kLedger = 4e-16;   // of the terms of the energy: their rounding
@@ -82,7 +84,7 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double 
       if (part.root == std::max(a, b)) part.root = std::min(a, b);
   }
   velocities_.assign(n, Vec::Zero());
-  normal_ = wrench_ = saved_ = velocities_;
+  normal_ = wrench_ = saved_ = allowed_ = velocities_;
   rotors_.assign(n, 0.0);
   rotor_normal_ = saved_rotors_ = rotors_;
   mu_ = {velocities_, std::vector<double>(static_cast<std::size_t>(tree_.rows()), 0.0), rotors_};
@@ -243,6 +245,7 @@ Verdict Shell<G>::find_normals() {
     if (const Verdict verdict = tree_.project(velocities_, rotors_); !verdict.ok()) return verdict;
     for (std::size_t r = 0; r < found_.ties.size(); ++r) found_.ties[r] += tree_.projection_multipliers()[r];
   }
+  allowed_ = velocities_;
   std::fill(wrench_.begin(), wrench_.end(), Vec::Zero());
   tree_.add_tie_wrenches(1, found_.ties, wrench_);
   for (Vec& w : wrench_) w = -w;
@@ -303,6 +306,14 @@ bool Shell<G>::account() {
   return true;
 }
 
+// Whether what cannot be given back is less than rounding of some steps.
+template <class G>
+bool Shell<G>::tolerable() const {
+  return std::all_of(balance_.begin(), balance_.end(), [](const Balance& b) {
+    return std::abs(b.defect) <= kGiven * b.kinetic || std::abs(b.defect) <= kTolerable * b.whole;
+  });
+}
+
 // Takes n_1 away from the velocities of node 1, and gives back what energy that and n_0 have cost.
 template <class G>
 void Shell<G>::leave() {
@@ -310,7 +321,12 @@ void Shell<G>::leave() {
   for (std::size_t i = 1; i < slots.size(); ++i) {
     Slot<G>& b = slots[i];
     if (b.armature > 0) b.rate1 -= rotor_normal_[i];
-    if (!b.massive) continue;
+    if (!b.massive) {
+      // Without mass there is nothing to take away: the velocity is what the joints say.
+      b.v1 = allowed_[i].template head<G::L>();
+      b.W1 = into<G>(b.R1, Ang(allowed_[i].template tail<G::A>()));
+      continue;
+    }
     b.v1 -= normal_[i].template head<G::L>();
     b.W1 -= into<G>(b.R1, Ang(normal_[i].template tail<G::A>()));
   }
@@ -349,7 +365,7 @@ void Shell<G>::subtract_rigid_motion(int root) {
   const Vec rigid = inertia.fullPivLu().solve(momentum);
   const Ang turn = rigid.template tail<G::A>();
   for (std::size_t i = 1; i < slots.size(); ++i) {
-    if (!in(i)) continue;
+    if (parts_[i].root != root) continue;
     velocities_[i].template head<G::L>() -= rigid.template head<G::L>() + G::cross(turn, slots[i].phi1 - origin);
     velocities_[i].template tail<G::A>() -= turn;
   }
@@ -366,7 +382,6 @@ void Shell<G>::restore_energy() {
     if (!(std::abs(e) < 0.5)) continue;  // hardly moving: nothing that could give it back
     const double factor = e / (1 + std::sqrt(1 + e));
     b.rate1 += factor * rotors_[i];
-    if (!b.massive) continue;
     b.v1 += factor * velocities_[i].template head<G::L>();
     b.W1 += factor * into<G>(b.R1, Ang(velocities_[i].template tail<G::A>()));
   }
@@ -392,7 +407,9 @@ Verdict Shell<G>::solve(double h, Loading* loading) {
     tree_.mean_bodies(bodies_);
     next_ = loading->at(bodies_);
     tree_.spread(bodies_, next_);
-    if (distance(next_, load_) <= kSameLoad) break;
+    const double change = distance(next_, load_);
+    if (change <= kSameLoad) break;
+    if (k + 1 == kLoads && change > kUnsettledLoad) return {Status::NotConverged, -1, -1, change};
     if (k + 1 < kLoads) load_ = next_;
   }
   work_ = tree_.work(h, load_);
@@ -430,7 +447,8 @@ Verdict Shell<G>::step(double h, Loading* loading) {
     if (verdict.ok() && tree_.redundant()) verdict = tree_.project(velocities_, rotors_);
     if (verdict.ok()) audit();
   } else {
-    // Without earlier steps to extrapolate from, μ is found by passes, each of which leaves O(h w) of the error.
+    // Without earlier steps to extrapolate from, μ is found by passes, each of which leaves O(h w) of the error. Later one pass is
+    // best: more of them now and then would disturb the sequence that is extrapolated.
     extrapolate();
     int total = 0;
     const int least = past_[stage_].known < 3 ? kPasses : 1;
@@ -439,8 +457,13 @@ Verdict Shell<G>::step(double h, Loading* loading) {
       verdict = solve(h, loading);
       total += iterations_;
       if (verdict.ok()) verdict = find_normals();
-      if (verdict.ok() && account() && pass >= least) break;
-      if (verdict.ok() && pass >= kMostPasses) break;
+      const bool settled = verdict.ok() && account();
+      if (settled && pass >= least) break;
+      // What does not settle in so many passes is a step that is too long.
+      if (verdict.ok() && pass >= kMostPasses) {
+        if (tolerable()) break;
+        verdict.status = Status::NotConverged;
+      }
       restore();
       if (!verdict.ok()) break;
       improve();

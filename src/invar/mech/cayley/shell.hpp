@@ -72,6 +72,7 @@ class Shell {
   Verdict find_normals();
   void improve();
   bool account();
+  bool tolerable() const;
   void begin_ledger();
   void balance_ledger();
   void audit();
@@ -84,7 +85,7 @@ class Shell {
   bool stabilised_;
   std::vector<Part> parts_;
   std::vector<Balance> balance_;                   // per slot; used at roots
-  std::vector<Vec> velocities_, normal_, wrench_;  // per slot, World
+  std::vector<Vec> velocities_, allowed_, normal_, wrench_;  // per slot, World
   std::vector<Vec> saved_;                         // per slot: velocities of node 0 before n_0 was added
   std::vector<double> rotors_, rotor_normal_, saved_rotors_;
   Multipliers mu_, found_;

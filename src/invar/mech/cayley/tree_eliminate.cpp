@@ -92,7 +92,12 @@ bool Tree<G>::eliminate_one(Slot<G>& b, Slot<G>& a, double h) {
   }
   b.row = e.dot(k) + b.extra;
   b.delta = E.dot(b.S) + b.slope;
-  if (!(std::abs(b.delta) > kNoInertia * (K.diagonal().cwiseAbs().maxCoeff() * b.S.squaredNorm()))) return false;
+  // What moving the part this far along, or around at the distance of the model's size, would take at most.
+  const auto weight = K.diagonal().cwiseAbs();
+  const double turn2 = b.S.template tail<G::A>().squaredNorm(), move2 = b.S.template head<G::L>().squaredNorm();
+  const double most = weight.template head<G::L>().maxCoeff() * (move2 + b.size * b.size * turn2) +
+                      weight.template tail<G::A>().maxCoeff() * turn2;
+  if (!(std::abs(b.delta) > kNoInertia * most)) return false;
   if (b.inner == 0) {
     if (b.columns > 0) columns_one(b, e, Vec::Zero());
     return true;
@@ -177,10 +182,13 @@ void Tree<G>::add_to_D(const Slot<G>& b) {
 // A floating root: K dY = -k, all at once.
 template <class G>
 bool Tree<G>::eliminate_free(Slot<G>& b) {
-  const Eigen::PartialPivLU<Mat> lu(b.K);
+  // Turning measured at the distance of the model's size: kg everywhere.
+  Vec unit = Vec::Ones();
+  unit.template tail<G::A>().setConstant(1 / b.size);
+  const Eigen::PartialPivLU<Mat> lu(unit.asDiagonal() * b.K * unit.asDiagonal());
   const auto diagonal = lu.matrixLU().diagonal().cwiseAbs();
   if (!(diagonal.minCoeff() > kNoInertia * diagonal.maxCoeff())) return false;
-  b.K = lu.inverse();
+  b.K = unit.asDiagonal() * lu.inverse() * unit.asDiagonal();
   for (int i = b.column; i < b.column + b.columns; ++i) {
     const Vec c = b.K.transpose() * columns_[i].c;
     value_[columns_[i].row] -= c.dot(b.k);
@@ -327,7 +335,7 @@ double Tree<G>::substitute(bool update, double h) {
       }
     }
     const double size = b.dY.template head<G::L>().squaredNorm() + b.size * b.size * b.dY.template tail<G::A>().squaredNorm();
-    largest = size > largest || !(size == size) ? size : largest;
+    if (size > largest || !(size == size)) largest = size, worst_ = i;
   }
   if (update)
     for (std::size_t r = 0; r < lambda_.size(); ++r) lambda_[r] += dlambda_[r];

@@ -254,7 +254,9 @@ void Tree<G>::ball_efforts(int i, double h) {
     Vec3 stiffness;
     for (int k = 0; k < 3; ++k) {
       const Passive& q = joint.passive[static_cast<std::size_t>(k)];
-      stiffness[k] = h * (q.damping + (q.friction > 0 ? q.friction / q.friction_velocity : 0.0) + 0.5 * h * q.stiffness);
+      const double slip = std::tanh(rate[k] / q.friction_velocity);
+      const double friction = q.friction > 0 ? q.friction * (1 - slip * slip) / q.friction_velocity : 0.0;
+      stiffness[k] = h * (q.damping + friction + 0.5 * h * q.stiffness);
     }
     b.resist = F * stiffness.asDiagonal() * F.transpose();
   }
@@ -603,7 +605,8 @@ Verdict Tree<G>::step(double h, const Load* load) {
     }
     before = now;
   }
-  return {Status::NotConverged, -1, -1, before};
+  // Where it failed: at the part whose increment was the largest.
+  return {Status::NotConverged, skeleton_.parts[worst_].body, skeleton_.parts[worst_].joint, before};
 }
 
 // Soft rows: λ + dλ = given + stiffness c·dY.
@@ -791,7 +794,7 @@ void Tree<G>::place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodi
     if (b.hang == Hang::Screw) b.rho0 += b.pitch * b.q0 * b.n0;
   b.phi0 = b.hang == Hang::Free ? Lin(lin(bodies[part.body].p_WC) - b.R0 * centres_[part.body]) : Lin(a.phi0 + b.rho0 + b.gam0);
   b.rate0 = b.armature > 0 ? b.sign * v[b.freedom] : 0.0;
-  if (!b.massive) return;
+  if (part.body == kWorld) return;
   b.v0 = lin(bodies[part.body].v_WC) - G::cross(ang(bodies[part.body].w_WB), b.R0 * centres_[part.body]);
   if constexpr (G::A == 3)
     b.W0 = b.R0.transpose() * bodies[part.body].w_WB;
