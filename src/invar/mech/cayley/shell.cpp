@@ -75,6 +75,9 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double 
     const Slot<G>& b = tree_.slots()[i];
     parts_[i].massive_inner = tree_.slots()[b.inner].massive ? b.inner : (b.inner == 0 ? 0 : parts_[b.inner].massive_inner);
     parts_[i].root = b.hang == Hang::Free ? static_cast<int>(i) : parts_[b.inner].root;
+    const Slot<G>& a = tree_.slots()[b.inner];
+    parts_[i].cross = b.hang == Hang::Hinge && b.inner != 0 && a.hang == Hang::Hinge && !a.massive &&
+                      (a.inner == 0 || tree_.slots()[a.inner].massive) && a.gam.isZero(0) && b.rho.isZero(0);
     parts_[i].J_inverse = b.massive ? inverse_on_range<typename G::AA>(b.J) : G::AA::Zero();
   }
   // Ties join components; what is joined to the ground belongs to it, and to its index 0.
@@ -83,6 +86,7 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double 
     for (Part& part : parts_)
       if (part.root == std::max(a, b)) part.root = std::min(a, b);
   }
+  find_pivot();
   velocities_.assign(n, Vec::Zero());
   normal_ = wrench_ = saved_ = allowed_ = velocities_;
   rotors_.assign(n, 0.0);
@@ -178,6 +182,16 @@ void Shell<G>::extrapolate() {
   }
 }
 
+// The moment about φ at node 0 that belongs to μ. A universal joint passes one about the normal of its axes, which turns in both
+// bodies: its μ is the factor of n_a × n_b, about the joint point.
+template <class G>
+typename G::Ang Shell<G>::moment_of(int i, const Vec& mu, const Lin& force) const {
+  const Slot<G>& b = tree_.slots()[i];
+  if constexpr (G::A == 3)
+    if (parts_[i].cross) return mu[3] * tree_.slots()[b.inner].n0.cross(b.n0) - b.gam0.cross(force);
+  return out_of<G>(b.R0, Ang(mu.template tail<G::A>()));
+}
+
 // Adds n_0 = M⁻¹ G_0ᵀ μ to the velocities of node 0.
 template <class G>
 void Shell<G>::enter() {
@@ -187,7 +201,7 @@ void Shell<G>::enter() {
     if (!slots[i].massive) continue;
     const Slot<G>& b = slots[i];
     const Lin f = b.R0 * mu_.wrenches[i].template head<G::L>();
-    const Ang t = out_of<G>(b.R0, Ang(mu_.wrenches[i].template tail<G::A>()));
+    const Ang t = moment_of(static_cast<int>(i), mu_.wrenches[i], f);
     wrench_[i].template head<G::L>() += f;
     wrench_[i].template tail<G::A>() += t;
     const int a = parts_[i].massive_inner;
@@ -259,6 +273,11 @@ Verdict Shell<G>::find_normals() {
     const Lin f = through.template head<G::L>();
     const Ang t = through.template tail<G::A>();
     found_.wrenches[i] << b.R1.transpose() * f, into<G>(b.R1, t);
+    if constexpr (G::A == 3)
+      if (parts_[i].cross) {
+        const Ang axis = slots[b.inner].n1.cross(b.n1);
+        found_.wrenches[i].template tail<3>() << (t + b.gam1.cross(f)).dot(axis) / axis.squaredNorm(), 0, 0;
+      }
     const int a = parts_[i].massive_inner;
     wrench_[a].template head<G::L>() += f;
     wrench_[a].template tail<G::A>() += t + G::moment(b.phi1 - slots[a].phi1, f);
@@ -295,6 +314,7 @@ bool Shell<G>::account() {
   }
   for (std::size_t i = 1; i < slots.size(); ++i)
     if (parts_[i].root == static_cast<int>(i)) subtract_rigid_motion(static_cast<int>(i));
+  if (pivot_ > 0) subtract_spin();
   for (std::size_t i = 1; i < slots.size(); ++i) {
     const Slot<G>& b = slots[i];
     Balance& balance = balance_[parts_[i].root];
@@ -368,6 +388,55 @@ void Shell<G>::subtract_rigid_motion(int root) {
     if (parts_[i].root != root) continue;
     velocities_[i].template head<G::L>() -= rigid.template head<G::L>() + G::cross(turn, slots[i].phi1 - origin);
     velocities_[i].template tail<G::A>() -= turn;
+  }
+}
+
+// A mechanism that hangs on one ball, or on one hinge along gravity, has an angular momentum about the vertical there.
+template <class G>
+void Shell<G>::find_pivot() {
+  if constexpr (G::A == 3) {
+    const auto& slots = tree_.slots();
+    int held = 0;
+    for (std::size_t i = 1; i < slots.size(); ++i)
+      if (slots[i].inner == 0 && slots[i].hang != Hang::Free) ++held, pivot_ = static_cast<int>(i);
+    bool tied = false;
+    for (const Tie<G>& tie : tree_.ties()) tied = tied || (!tie.soft() && (tie.slot[0] == 0 || tie.slot[1] == 0));
+    const Vec3& g = tree_.gravity();
+    const bool hinge = slots[pivot_].hang == Hang::Hinge;
+    if (hinge)
+      axes_ = slots[pivot_].Q.col(2);
+    else if (g.norm() > 0)
+      axes_ = g.normalized();
+    else
+      axes_ = Mat3::Identity();
+    const bool turns = slots[pivot_].hang == Hang::Ball || (hinge && g.cross(slots[pivot_].Q.col(2)).norm() <= 1e-14 * g.norm());
+    if (held != 1 || tied || !turns) pivot_ = 0;
+  }
+}
+
+// The velocities of what hangs on the pivot, without the turn about it that has their angular momentum: scaling them keeps that.
+template <class G>
+void Shell<G>::subtract_spin() {
+  if constexpr (G::A == 3) {
+    auto& slots = tree_.slots();
+    const Lin origin = slots[pivot_].phi1 - slots[pivot_].gam1;
+    Mat3 inertia = Mat3::Zero();
+    Vec3 spin = Vec3::Zero();
+    for (std::size_t i = 1; i < slots.size(); ++i) {
+      const Slot<G>& b = slots[i];
+      if (!b.massive || parts_[i].root != 0) continue;
+      const Mat3 arm = G::arm(b.phi1 - origin);
+      const Vec p = weighted(static_cast<int>(i), velocities_[i], b.R1);
+      spin += p.template tail<3>() + arm.transpose() * p.template head<3>();
+      inertia += b.R1 * b.J * b.R1.transpose() + b.mass * arm.transpose() * arm;
+    }
+    const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 3, 3> about = axes_.transpose() * inertia * axes_;
+    const Vec3 turn = axes_ * about.fullPivLu().solve(axes_.transpose() * spin);
+    for (std::size_t i = 1; i < slots.size(); ++i) {
+      if (parts_[i].root != 0) continue;
+      velocities_[i].template head<3>() -= turn.cross(slots[i].phi1 - origin);
+      velocities_[i].template tail<3>() -= turn;
+    }
   }
 }
 

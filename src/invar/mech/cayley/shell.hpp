@@ -47,6 +47,7 @@ class Shell {
  private:
   struct Part {
     int massive_inner = 0;  // nearest slot with mass on the way to the ground; 0: none
+    bool cross = false;     // hangs on a massless hinge: with its own, a universal joint
     int root = 0;           // free slot that names its component; 0: held by the ground
     typename G::AA J_inverse = G::AA::Zero();
   };
@@ -79,14 +80,19 @@ class Shell {
   void leave();
   void restore_energy();
   void subtract_rigid_motion(int root);
+  void find_pivot();
+  void subtract_spin();
+  Ang moment_of(int i, const Vec& mu, const Lin& force) const;
   Vec weighted(int i, const Vec& n, const typename G::Rot& R) const;
 
   Tree<G> tree_;
   bool stabilised_;
   std::vector<Part> parts_;
-  std::vector<Balance> balance_;                   // per slot; used at roots
-  std::vector<Vec> velocities_, allowed_, normal_, wrench_;  // per slot, World
-  std::vector<Vec> saved_;                         // per slot: velocities of node 0 before n_0 was added
+  int pivot_ = 0;                                           // slot by whose joint alone the ground holds the mechanism; 0: none
+  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 3> axes_;  // about which the ground lets angular momentum be, World
+  std::vector<Balance> balance_;                            // per slot; used at roots
+  std::vector<Vec> velocities_, allowed_, normal_, wrench_;           // per slot, World
+  std::vector<Vec> saved_;                                  // per slot: velocities of node 0 before n_0 was added
   std::vector<double> rotors_, rotor_normal_, saved_rotors_;
   Multipliers mu_, found_;
   std::array<Past, kStages> past_;

@@ -128,6 +128,7 @@ class Tree {
   const std::vector<Tie<G>>& ties() const { return ties_; }
   const Skeleton& skeleton() const { return skeleton_; }
   const Plane* plane() const { return plane_; }
+  const Lin& gravity() const { return gravity_; }
   int rank() const { return static_cast<int>(kept_.size()); }
   int rows() const { return rows_; }
   bool redundant() const { return rank() < hard_rows_; }
@@ -195,6 +196,7 @@ class Tree {
   std::vector<Line<G>> lines_;
   std::vector<typename Line<G>::Point> points_;
   Lin gravity_;
+  double length_ = 0;  // s; of usual steps
   int unknowns_ = 0, rows_ = 0, hard_rows_ = 0, iterations_ = 0;
   std::size_t worst_ = 0;  // slot of the largest increment
   double inexact_ = 0, inexact_at_first_ = 0;  // contraction of Newton by what the Jacobian leaves out; 0: nothing

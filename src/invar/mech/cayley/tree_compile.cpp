@@ -36,6 +36,7 @@ int unknowns_of(Hang hang, int angular, int all) {
 template <class G>
 Tree<G>::Tree(const Model& model, const Plane* plane, double h) : model_(model), plane_(plane), skeleton_(skeleton_of(model)) {
   INVAR_CHECK(planar(G{}) == (plane != nullptr), "a tree in the plane needs the plane");
+  length_ = std::abs(h);
   compile(h);
 }
 

@@ -412,9 +412,17 @@ void Tree<G>::start_tie(const Tie<G>& tie, double h, bool step) {
   Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
   const Ends<G> end(tie, a.R1, b.R1, a.phi1, b.phi1);
   for_rows<G>(tie, end, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, Vec::Zero(), c); });
-  const Ends<G> mean = step ? Ends<G>::mean(Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0), end) : end;
-  for_rows<G>(tie, mean, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, -c, Vec::Zero()); });
-  for (int r = 0; r < tie.rows; ++r) value_[tie.row + r] = step ? end.residual(tie, r) / h : 0.0;
+  const Ends<G> start = step ? Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0) : end;
+  const Ends<G> mean = step ? Ends<G>::mean(start, end) : end;
+  // Rows are bilinear: g_1 = g_0 + h G_m v to the letter, and what rounding left at node 0 is taken back over a step of usual
+  // length. As a difference of positions the row would bring their rounding over h into the velocities of short steps.
+  const double back = step ? std::min(1.0, std::abs(h) / length_) / h : 0.0;
+  for (int r = 0; r < tie.rows; ++r) value_[tie.row + r] = back * start.residual(tie, r);
+  for_rows<G>(tie, mean, [&](int row, int side, const Vec& c) {
+    const Slot<G>& slot = slots_[tie.slot[side]];
+    if (step && tie.slot[side] > 0) value_[row] += c.template head<G::L>().dot(slot.v) + c.template tail<G::A>().dot(slot.w);
+    add_to_column(tie.slot[side], row, -c, Vec::Zero());
+  });
   if (!step || tie.sort != Tie<G>::Sort::Point) return;
   const Lin impulse = Eigen::Map<const Lin>(lambda_.data() + tie.row);
   b.K.template bottomRightCorner<G::A, G::A>() -= 0.5 * h * G::lever(impulse) * G::arm(end.s[1]);
