@@ -89,8 +89,11 @@ TEST(PaperCFigure7, TheDiscreteGradientIsAtRoundOffForEveryStep) {
   StepperOptions discrete;
   discrete.gradient = Gradient::Discrete;
   for (const double h : {0.1, 0.05, 0.02, 0.01})
-    for (const char* name : {"springs", "tendon"})
+    for (const char* name : {"springs", "tendon"}) {
       EXPECT_LE(after_ten_seconds(name, "petrov_galerkin", discrete, h).average, 1e-14) << name << " " << h;
+      for (const char* method : {"discrete_gradient", "conserving"})
+        EXPECT_LE(after_ten_seconds(name, method, {}, h).average, 1e-14) << name << " " << method << " " << h;
+    }
 }
 
 }  // namespace
