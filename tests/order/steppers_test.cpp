@@ -60,8 +60,14 @@ End after(const Motion& m, Formulation& formulation, Integrator& integrator, dou
   const double H = energy(m.model, m.start, q, v).total();
   End out;
   const March march_ended = march(system, integrator, 0, m.T, h, x, [&](double, double) {
-    const double now = integrator.report().hamiltonian;
-    if (!std::isnan(now)) out.drift = std::max(out.drift, std::abs(now - H));
+    double now = integrator.report().hamiltonian;
+    if (std::isnan(now)) {
+      formulation.bodies(x, out.bodies);
+      joint_coordinates(m.model, out.bodies, q, v);
+      unwind(m.model, x.wound, q);
+      now = energy(m.model, out.bodies, q, v).total();
+    }
+    out.drift = std::max(out.drift, std::abs(now - H));
   });
   EXPECT_TRUE(march_ended.verdict.ok()) << m.name;
   formulation.bodies(x, out.bodies);

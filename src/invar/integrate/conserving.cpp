@@ -192,13 +192,22 @@ Conserving::~Conserving() = default;
 
 void Conserving::reset(const System& system, const State& x, double h) {
   const Natural& natural = natural_of(system);
-  // Made anew: what was stepped before may be gone, and what is stiff depends on the step.
-  const auto& plane = natural.coordinates().plane();
-  if (plane)
-    core_ = std::make_unique<CoreIn<InPlane>>(natural, &*plane, stabilised_, std::abs(h));
-  else
-    core_ = std::make_unique<CoreIn<InSpace>>(natural, nullptr, stabilised_, std::abs(h));
-  placed_ = core_->place(x);
+  // What is stiff for a step is stiff for one of half or twice its length.
+  const double ratio = std::abs(h) / length_;
+  if (!core_ || serial_ != natural.serial() || !(ratio >= 0.5 && ratio <= 2)) {
+    serial_ = natural.serial();
+    length_ = std::abs(h);
+    const auto& plane = natural.coordinates().plane();
+    if (plane)
+      core_ = std::make_unique<CoreIn<InPlane>>(natural, &*plane, stabilised_, length_);
+    else
+      core_ = std::make_unique<CoreIn<InSpace>>(natural, nullptr, stabilised_, length_);
+    placed_ = core_->place(x);
+  } else if (!placed_.ok() || x.q != end_.q || x.v != end_.v) {
+    placed_ = core_->place(x);
+  } else {
+    core_->forget();
+  }
   start_ = end_ = x;
   report_ = {};
 }

@@ -34,6 +34,8 @@ class Conserving final : public Stepper {
   int stage_ = 0;
   std::unique_ptr<Core> core_;  // sized for the mechanism of the last reset
   Verdict placed_;              // at end_
+  unsigned long serial_ = 0;    // of the formulation it was sized for
+  double length_ = 0;           // s; and the length of step
   StepReport report_;
   State start_, end_;  // of the last step
   double h_ = 0;       // s; its length

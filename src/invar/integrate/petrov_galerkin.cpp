@@ -46,7 +46,8 @@ void PetrovGalerkin::stage(int k) {
 
 // Sizes everything for a mechanism, unless it is the same as before.
 void PetrovGalerkin::bind(const Natural& natural) {
-  if (!stages_ || &stages_->natural() != &natural) {
+  if (!stages_ || serial_ != natural.serial()) {
+    serial_ = natural.serial();
     stages_ = std::make_unique<Stages>(
         natural, StageOptions{options_.degree + 1, options_.quadrature, options_.discrete, options_.stabilised});
     bodies_.resize(natural.model().bodies().size());

@@ -44,6 +44,7 @@ class PetrovGalerkin final : public Stepper {
   const char* name_;
   std::unique_ptr<Stages> stages_;  // sized for the mechanism of the last reset
   StepReport report_;
+  unsigned long serial_ = 0;  // of the formulation that stages_ is for
   int stage_ = 0;
   State start_, end_;  // of the last step
   struct Part {

@@ -38,7 +38,8 @@ Rattle::Workspace::Workspace(const Natural& n)
 
 void Rattle::reset(const System& system, const State& x, double) {
   const Natural& natural = natural_of(system);
-  if (!work_ || &work_->natural != &natural) work_ = std::make_unique<Workspace>(natural);
+  if (!work_ || serial_ != natural.serial()) work_ = std::make_unique<Workspace>(natural);
+  serial_ = natural.serial();
   start_ = end_ = x;
   report_ = {};
   fresh_ = true;

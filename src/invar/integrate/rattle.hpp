@@ -40,6 +40,7 @@ class Rattle final : public Stepper {
   State start_, end_;
   double given_ = 0, lost_ = 0;  // W, sums over both ends
   double h_ = 0;
+  unsigned long serial_ = 0;  // of the formulation that work_ is for
   int stage_ = 0;
   bool fresh_ = true;
 };

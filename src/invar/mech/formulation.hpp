@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
+
 #include "invar/base/status.hpp"
 #include "invar/mech/bodies.hpp"
 #include "invar/mech/state.hpp"
@@ -47,12 +49,14 @@ struct Mobility {
 /// Functions that return a Verdict change their outputs only in part when it is not Ok.
 class Formulation {
  public:
-  explicit Formulation(const Model& model) : model_(model) {}
+  explicit Formulation(const Model& model) : model_(model), serial_(next_serial()) {}
   virtual ~Formulation() = default;
   Formulation(const Formulation&) = delete;
   Formulation& operator=(const Formulation&) = delete;
 
   const Model& model() const { return model_; }
+  /// A number that no other formulation of this program has, or had: who keeps things sized for one can tell.
+  unsigned long serial() const { return serial_; }
 
   /// A state from Bodies (taken as they are: see make_consistent), and back. `set` begins a motion: it sizes and fills the
   /// whole state and prepares the solver there, so that the steps that follow need no heap. `turns` says on which turn the
@@ -82,7 +86,13 @@ class Formulation {
   virtual Verdict settle(State& x) = 0;
 
  private:
+  static unsigned long next_serial() {
+    static std::atomic<unsigned long> last{0};
+    return ++last;
+  }
+
   const Model& model_;
+  unsigned long serial_;
 };
 
 }  // namespace invar

@@ -17,7 +17,7 @@ constexpr int kLoads = 8;            // how often a load that depends on the mot
 constexpr double kSameLoad = 1e-14;  // relative change below which it has settled
 constexpr double kUnsettledLoad = 1e-9;
 constexpr int kPasses = 5, kMostPasses = 10;
-constexpr double kGiven = 1e-6;     // share of its kinetic energy by which a motion may be changed to restore energy
+constexpr double kGiven = 1e-6;  // share of its kinetic energy by which a motion may be changed to restore energy
 constexpr double kTolerable = 1e-14;
 constexpr double kNothing = 1e-16;  // of the kinetic energy
 constexpr int kAudit = 50;          // steps
@@ -516,8 +516,8 @@ Verdict Shell<G>::step(double h, Loading* loading) {
     if (verdict.ok() && tree_.redundant()) verdict = tree_.project(velocities_, rotors_);
     if (verdict.ok()) audit();
   } else {
-    // Without earlier steps to extrapolate from, μ is found by passes, each of which leaves O(h w) of the error. Later one pass is
-    // best: more of them now and then would disturb the sequence that is extrapolated.
+    // Without earlier steps to extrapolate from, μ is found by passes, each of which leaves O(h w) of the error. Later one pass
+    // is best: more of them now and then would disturb the sequence that is extrapolated.
     extrapolate();
     int total = 0;
     const int least = past_[stage_].known < 3 ? kPasses : 1;

@@ -88,11 +88,11 @@ class Shell {
   Tree<G> tree_;
   bool stabilised_;
   std::vector<Part> parts_;
-  int pivot_ = 0;                                           // slot by whose joint alone the ground holds the mechanism; 0: none
-  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 3> axes_;  // about which the ground lets angular momentum be, World
-  std::vector<Balance> balance_;                            // per slot; used at roots
-  std::vector<Vec> velocities_, allowed_, normal_, wrench_;           // per slot, World
-  std::vector<Vec> saved_;                                  // per slot: velocities of node 0 before n_0 was added
+  int pivot_ = 0;                                            // slot by whose joint alone the ground holds the mechanism; 0: none
+  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 3> axes_;   // about which the ground lets angular momentum be, World
+  std::vector<Balance> balance_;                             // per slot; used at roots
+  std::vector<Vec> velocities_, allowed_, normal_, wrench_;  // per slot, World
+  std::vector<Vec> saved_;                                   // per slot: velocities of node 0 before n_0 was added
   std::vector<double> rotors_, rotor_normal_, saved_rotors_;
   Multipliers mu_, found_;
   std::array<Past, kStages> past_;

@@ -198,7 +198,7 @@ class Tree {
   Lin gravity_;
   double length_ = 0;  // s; of usual steps
   int unknowns_ = 0, rows_ = 0, hard_rows_ = 0, iterations_ = 0;
-  std::size_t worst_ = 0;  // slot of the largest increment
+  std::size_t worst_ = 0;                      // slot of the largest increment
   double inexact_ = 0, inexact_at_first_ = 0;  // contraction of Newton by what the Jacobian leaves out; 0: nothing
   int since_measured_ = 0;                     // steps
   bool measured_ = false;                      // whether efforts need the angles of all hinges
