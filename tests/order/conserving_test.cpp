@@ -93,8 +93,8 @@ void expect_order(const Case& c, const char* method) {
     const double in_x = std::log2(coarse.configuration / fine.configuration), in_v = std::log2(coarse.velocity / fine.velocity);
     EXPECT_GE(in_x, order - 0.3) << coarse.configuration << " " << fine.configuration;
     EXPECT_GE(in_v, order - 0.3) << coarse.velocity << " " << fine.velocity;
-    // Where the long sub-steps of a composition make the shell of `conserving` take several passes, the coarse error is larger than
-    // the order would have it: a bound from below is what can be asked there.
+    // Where the long sub-steps of a composition make the shell of `conserving` take several passes, the coarse error is larger
+    // than the order would have it: a bound from below is what can be asked there.
     if (order == 2 || std::string(method) != "conserving") {
       EXPECT_LE(in_x, order + 0.3) << coarse.configuration << " " << fine.configuration;
       EXPECT_LE(in_v, order + 0.3) << coarse.velocity << " " << fine.velocity;
