@@ -321,17 +321,19 @@ bool Shell<G>::account() {
     if (b.armature > 0) balance.kinetic += 0.5 * b.armature * rotors_[i] * rotors_[i];
     if (b.massive) balance.kinetic += 0.5 * velocities_[i].dot(weighted(static_cast<int>(i), velocities_[i], b.R1));
   }
-  for (const Balance& balance : balance_)
-    if (std::abs(balance.defect) > kGiven * balance.kinetic && std::abs(balance.defect) > kNothing * balance.whole) return false;
-  return true;
+  return given_back(kNothing);
 }
 
-// Whether what cannot be given back is less than rounding of some steps.
+// Whether the motion can give back what is missing, or what cannot be is nothing: less than a share of all the energies there
+// are.
 template <class G>
-bool Shell<G>::tolerable() const {
-  return std::all_of(balance_.begin(), balance_.end(), [](const Balance& b) {
-    return std::abs(b.defect) <= kGiven * b.kinetic || std::abs(b.defect) <= kTolerable * b.whole;
-  });
+bool Shell<G>::given_back(double share) const {
+  const auto fine = [&](double energy) {
+    return std::all_of(balance_.begin(), balance_.end(), [&](const Balance& b) {
+      return std::abs(b.defect) <= kGiven * b.kinetic || std::abs(b.defect) <= share * (b.whole + energy);
+    });
+  };
+  return fine(0) || fine(tree_.potential().size);
 }
 
 // Takes n_1 away from the velocities of node 1, and gives back what energy that and n_0 have cost.
@@ -530,7 +532,7 @@ Verdict Shell<G>::step(double h, Loading* loading) {
       if (settled && pass >= least) break;
       // What does not settle in so many passes is a step that is too long.
       if (verdict.ok() && pass >= kMostPasses) {
-        if (tolerable()) break;
+        if (given_back(kTolerable)) break;
         verdict.status = Status::NotConverged;
       }
       restore();

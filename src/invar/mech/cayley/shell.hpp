@@ -73,7 +73,7 @@ class Shell {
   Verdict find_normals();
   void improve();
   bool account();
-  bool tolerable() const;
+  bool given_back(double share) const;
   void begin_ledger();
   void balance_ledger();
   void audit();
