@@ -16,7 +16,6 @@ using cayley::InPlane;
 using cayley::InSpace;
 
 namespace {
-constexpr double kTurn = 2 * 3.14159265358979323846;
 constexpr int kDepth = 10;  // a step may be divided into 1024 parts
 }  // namespace
 
@@ -148,7 +147,7 @@ class CoreIn final : public Conserving::Core {
         if (!winds(joint.kind, k)) continue;
         const double rate = v_[joint.v0 + k];
         const double expected = x.wound[joint.v0 + k] + 0.5 * h * (x.wound_rate[joint.v0 + k] + rate);
-        x.wound[joint.v0 + k] = q_[joint.q0 + k] + kTurn * std::round((expected - q_[joint.q0 + k]) / kTurn);
+        x.wound[joint.v0 + k] = q_[joint.q0 + k] + cayley::kTurn * std::round((expected - q_[joint.q0 + k]) / cayley::kTurn);
         x.wound_rate[joint.v0 + k] = rate;
       }
     }

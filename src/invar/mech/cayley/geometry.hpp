@@ -2,6 +2,7 @@
 #pragma once
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <cmath>
 
 namespace invar::cayley {
 
@@ -89,5 +90,26 @@ struct InPlane {
     R << c, -s, s, c;
   }
 };
+
+inline constexpr double kTurn = 2 * 3.14159265358979323846;
+
+/// atan(t)/t.
+inline double arc_ratio(double t) { return std::abs(t) < 1e-4 ? 1 - t * t / 3 : std::atan(t) / t; }
+
+/// Angular vectors from own axes to World, and back.
+template <class G>
+typename G::Ang out_of(const typename G::Rot& R, const typename G::Ang& a) {
+  if constexpr (G::A == 3)
+    return R * a;
+  else
+    return a;
+}
+template <class G>
+typename G::Ang into(const typename G::Rot& R, const typename G::Ang& a) {
+  if constexpr (G::A == 3)
+    return R.transpose() * a;
+  else
+    return a;
+}
 
 }  // namespace invar::cayley

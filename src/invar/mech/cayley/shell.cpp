@@ -47,22 +47,6 @@ double distance(const Load& a, const Load& b) {
   return size > 0 ? std::sqrt(change / size) : 0.0;
 }
 
-// Angular vectors between own axes and World.
-template <class G>
-typename G::Ang out_of(const typename G::Rot& R, const typename G::Ang& a) {
-  if constexpr (G::A == 3)
-    return R * a;
-  else
-    return a;
-}
-template <class G>
-typename G::Ang into(const typename G::Rot& R, const typename G::Ang& a) {
-  if constexpr (G::A == 3)
-    return R.transpose() * a;
-  else
-    return a;
-}
-
 }  // namespace
 
 template <class G>

@@ -16,10 +16,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "invar/base/sum.hpp"
 #include "invar/mech/cayley/tree.hpp"
-#include "invar/mech/joint_rows.hpp"
-#include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendon_points.hpp"
 
@@ -27,24 +24,12 @@ namespace invar::cayley {
 namespace {
 
 constexpr int kIterations = 20;
-constexpr double kTurn = 2 * 3.14159265358979323846;
 // Newton squares its error: an increment of 1e-8 of the velocities is followed by one of 1e-16.
 constexpr double kSmall = 2e-8;
 constexpr double kRounding = 2e-16, kNoise = 1e-10;
 constexpr double kClear = 100;  // times rounding: increments above it tell how Newton converges
 constexpr double kCaution = 4;  // times the contraction seen
 constexpr int kTrust = 50;      // steps for which an estimate of it is taken
-
-// atan(t)/t.
-double arc_ratio(double t) { return std::abs(t) < 1e-4 ? 1 - t * t / 3 : std::atan(t) / t; }
-
-template <class G>
-typename G::Ang turned_axis(const typename G::Rot& R, const typename G::Ang& n) {
-  if constexpr (G::A == 3)
-    return R * n;
-  else
-    return n;
-}
 
 template <class G>
 void hinge(Slot<G>& b, const Slot<G>& a, double h, bool measured) {
@@ -99,61 +84,6 @@ void ball(Slot<G>& b, const Slot<G>& a, double h) {
   b.gamm = 0.5 * (b.gam0 + b.gam1);
   b.rm = b.rhom + b.gamm;
   b.v = a.v + G::cross(a.w, b.rhom) + G::cross(b.w, b.gamm);
-}
-
-// Where the ends of a tie are: arms and directions in World, and the gap between the two points.
-template <class G>
-struct Ends {
-  using Lin = typename G::Lin;
-  using Rot = typename G::Rot;
-  Lin s[2], u[2], gap;
-
-  Ends() = default;
-  Ends(const Tie<G>& tie, const Rot& Ra, const Rot& Rb, const Lin& phi_a, const Lin& phi_b) {
-    s[0] = Ra * tie.arm[0], s[1] = Rb * tie.arm[1];
-    u[0] = Ra * tie.u[0], u[1] = Rb * tie.u[1];
-    gap = (phi_b - phi_a) + (s[1] - s[0]);
-  }
-  static Ends mean(const Ends& x, const Ends& y) {
-    Ends m;
-    for (int e = 0; e < 2; ++e) m.s[e] = 0.5 * (x.s[e] + y.s[e]), m.u[e] = 0.5 * (x.u[e] + y.u[e]);
-    m.gap = 0.5 * (x.gap + y.gap);
-    return m;
-  }
-  double residual(const Tie<G>& tie, int r) const {
-    switch (tie.sort) {
-      case Tie<G>::Sort::Point: return gap[r];
-      case Tie<G>::Sort::Dot: return u[1].dot(u[0]);
-      default: return u[0].dot(gap);
-    }
-  }
-};
-
-// The rows of a tie on the velocities (v, w) of its two ends: f(row, end, coefficients).
-template <class G, class F>
-void for_rows(const Tie<G>& tie, const Ends<G>& x, F&& f) {
-  using Lin = typename G::Lin;
-  using Ang = typename G::Ang;
-  using Vec = Eigen::Matrix<double, G::N, 1>;
-  const auto stack = [](const Lin& force, const Ang& moment) {
-    Vec c;
-    c << force, moment;
-    return c;
-  };
-  if (tie.sort == Tie<G>::Sort::Point) {
-    for (int r = 0; r < G::L; ++r) {
-      const Lin e = Lin::Unit(r);
-      f(tie.row + r, 1, stack(e, G::moment(x.s[1], e)));
-      f(tie.row + r, 0, stack(-e, -G::moment(x.s[0], e)));
-    }
-  } else if (tie.sort == Tie<G>::Sort::Dot) {
-    const Ang turn = G::moment(x.u[1], x.u[0]);
-    f(tie.row, 1, stack(Lin::Zero(), turn));
-    f(tie.row, 0, stack(Lin::Zero(), -turn));
-  } else {
-    f(tie.row, 1, stack(x.u[0], G::moment(x.s[1], x.u[0])));
-    f(tie.row, 0, stack(-x.u[0], G::moment(x.u[0], x.gap) - G::moment(x.s[0], x.u[0])));
-  }
 }
 
 }  // namespace
@@ -308,159 +238,6 @@ void Tree<G>::pull(double h) {
 }
 
 template <class G>
-Column<G>* Tree<G>::column(int slot, int row) {
-  const Slot<G>& b = slots_[slot];
-  for (int i = b.column; slot > 0 && i < b.column + b.columns; ++i)
-    if (columns_[i].row == row) return &columns_[i];
-  return nullptr;
-}
-
-// Columns as they start at the ends of the ties. `step`: impulses act at the means, rows are measured at node 1; otherwise both
-// at node 1, for velocities.
-template <class G>
-void Tree<G>::start_ties(double h, bool step) {
-  for (Column<G>& c : columns_) {
-    c.P.setZero();
-    c.c.setZero();
-    c.R = c.kappa = 0;
-  }
-  std::fill(D_.begin(), D_.end(), 0.0);
-  std::fill(value_.begin(), value_.end(), 0.0);
-  for (Tie<G>& tie : ties_) {
-    if (tie.sort == Tie<G>::Sort::Ratio)
-      start_ratio(tie, h, step);
-    else if (!tie.soft())
-      start_tie(tie, h, step);
-    else if (step)
-      tie.sort == Tie<G>::Sort::Line ? start_line(tie, h) : start_soft(tie, h);
-  }
-}
-
-// The coordinate of a cut joint at node 1, on the turn where it was at node 0.
-template <class G>
-double Tree<G>::coordinate(const Tie<G>& tie) const {
-  const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
-  const Ends<G> end(tie, a.R1, b.R1, a.phi1, b.phi1);
-  if (tie.sort == Tie<G>::Sort::Slide) return end.u[0].dot(end.gap);
-  const Ang n = turned_axis<G>(a.R1, tie.n);
-  const double angle = std::atan2(end.u[1].dot(G::cross(n, end.u[0])), end.u[1].dot(end.u[0]));
-  return angle + kTurn * std::round((tie.q0 - angle) / kTurn);
-}
-
-// A step applies what springs and dampers give over it; the row measures the coordinate.
-template <class G>
-void Tree<G>::start_soft(Tie<G>& tie, double h) {
-  const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
-  const Ends<G> end(tie, a.R1, b.R1, a.phi1, b.phi1);
-  tie.q1 = coordinate(tie);
-  if (tie.sort == Tie<G>::Sort::Slide) {
-    const Ends<G> mean = Ends<G>::mean(Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0), end);
-    for_rows<G>(tie, end, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, Vec::Zero(), c); });
-    for_rows<G>(tie, mean, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, -c, Vec::Zero()); });
-  } else {
-    const Ang n0 = turned_axis<G>(a.R0, tie.n), n1 = turned_axis<G>(a.R1, tie.n), nm = 0.5 * (n0 + n1);
-    // As for hinges of the tree, with the rate taken from the bodies.
-    const double quarter = 0.25 * h * h, rate = (b.w - a.w).dot(nm) / nm.squaredNorm(), along = a.w.dot(n0);
-    const double up = 1 + quarter * a.w.squaredNorm(), s = rate / (up + quarter * rate * along), t = 0.5 * h * s;
-    const double work = arc_ratio(t) * (1 - quarter * s * along) / up;
-    Vec P = Vec::Zero(), c = Vec::Zero();
-    P.template tail<G::A>() = (work / nm.squaredNorm()) * nm;
-    c.template tail<G::A>() = n1;
-    add_to_column(tie.slot[1], tie.row, -P, c);
-    add_to_column(tie.slot[0], tie.row, P, -c);
-  }
-  const PassiveStep p = passive_over_step(*tie.passive, tie.q0, tie.q1, h);
-  tie.lost = p.lost;
-  given_[tie.row] = h * p.effort;
-  stiffness_[tie.row] = h * h * p.slope;
-}
-
-template <class G>
-void Tree<G>::start_line(const Tie<G>& tie, double h) {
-  const Line<G>& line = lines_[tie.line];
-  const auto* points = points_.data() + line.first;
-  for (int k = 1; k < line.count; ++k) {
-    const Lin d0 = points[k].p0 - points[k - 1].p0, d1 = points[k].p1 - points[k - 1].p1;
-    const double off = points[k].off - points[k - 1].off;
-    const double l0 = std::sqrt(d0.squaredNorm() + off * off), l1 = std::sqrt(d1.squaredNorm() + off * off);
-    if (l0 + l1 == 0) continue;
-    const Lin pull = (d0 + d1) / (l0 + l1), stretch = l1 > 0 ? Lin(d1 / l1) : Lin(Lin::Zero());
-    for (int side = 0; side < 2; ++side) {
-      const auto& p = points[k - 1 + side];
-      const double sign = side == 0 ? 1.0 : -1.0;
-      Vec P, c;
-      P << pull, G::moment(p.sm, pull);
-      c << stretch, G::moment(p.p1 - slots_[p.slot].phi1, stretch);
-      add_to_column(p.slot, tie.row, -sign * P, -sign * c);
-    }
-  }
-  given_[tie.row] = h * line.now.value;
-  stiffness_[tie.row] = h * h * line.now.slope;
-}
-
-template <class G>
-void Tree<G>::add_to_column(int slot, int row, const Vec& P, const Vec& c) {
-  Column<G>* col = column(slot, row);
-  if (col == nullptr) return;
-  col->P += P;
-  col->c += c;
-  slots_[slot].k += lambda_[row] * P;
-}
-
-template <class G>
-void Tree<G>::start_tie(const Tie<G>& tie, double h, bool step) {
-  Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
-  const Ends<G> end(tie, a.R1, b.R1, a.phi1, b.phi1);
-  for_rows<G>(tie, end, [&](int row, int side, const Vec& c) { add_to_column(tie.slot[side], row, Vec::Zero(), c); });
-  const Ends<G> start = step ? Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0) : end;
-  const Ends<G> mean = step ? Ends<G>::mean(start, end) : end;
-  // Rows are bilinear: g_1 = g_0 + h G_m v to the letter, and what rounding left at node 0 is taken back over a step of usual
-  // length. As a difference of positions the row would bring their rounding over h into the velocities of short steps.
-  const double back = step ? std::min(1.0, std::abs(h) / length_) / h : 0.0;
-  for (int r = 0; r < tie.rows; ++r) value_[tie.row + r] = back * start.residual(tie, r);
-  for_rows<G>(tie, mean, [&](int row, int side, const Vec& c) {
-    const Slot<G>& slot = slots_[tie.slot[side]];
-    if (step && tie.slot[side] > 0) value_[row] += c.template head<G::L>().dot(slot.v) + c.template tail<G::A>().dot(slot.w);
-    add_to_column(tie.slot[side], row, -c, Vec::Zero());
-  });
-  if (!step || tie.sort != Tie<G>::Sort::Point) return;
-  const Lin impulse = Eigen::Map<const Lin>(lambda_.data() + tie.row);
-  b.K.template bottomRightCorner<G::A, G::A>() -= 0.5 * h * G::lever(impulse) * G::arm(end.s[1]);
-  a.K.template bottomRightCorner<G::A, G::A>() += 0.5 * h * G::lever(impulse) * G::arm(end.s[0]);
-}
-
-template <class G>
-void Tree<G>::add_tie_wrenches(int node, const std::vector<double>& multipliers, std::vector<Vec>& out) const {
-  for (const Tie<G>& tie : ties_) {
-    const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
-    if (tie.sort == Tie<G>::Sort::Ratio || tie.soft()) continue;
-    const Ends<G> at = node == 0 ? Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0) : Ends<G>(tie, a.R1, b.R1, a.phi1, b.phi1);
-    for_rows<G>(tie, at, [&](int row, int side, const Vec& c) { out[tie.slot[side]] += multipliers[row] * c; });
-  }
-}
-
-// A coupling q_b = f(q_a): its impulse works on both freedoms with the secant of f.
-template <class G>
-void Tree<G>::start_ratio(const Tie<G>& tie, double h, bool step) {
-  const Coupling& coupling = model_.couplings()[tie.coupling];
-  Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
-  const double from = a.sign * a.q0, to = a.sign * a.q1;
-  const Driven at = driven_by(coupling, to);
-  double secant = at.slope;
-  if (step)
-    secant = std::abs(to - from) > 1e-6 ? (at.value - driven_by(coupling, from).value) / (to - from)
-                                        : driven_by(coupling, 0.5 * (from + to)).slope;
-  const auto add = [&](int side, double R, double kappa) {
-    if (Column<G>* col = column(tie.slot[side], tie.row)) col->R += R, col->kappa += kappa;
-    slots_[tie.slot[side]].extra += lambda_[tie.row] * R;
-  };
-  const double work_a = step && a.hang != Hang::Slide ? a.work : 1, work_b = step && b.hang != Hang::Slide ? b.work : 1;
-  add(1, -b.sign * work_b, b.sign);
-  add(0, a.sign * work_a * secant, -a.sign * at.slope);
-  value_[tie.row] = step ? (b.sign * b.q1 - at.value) / h : 0.0;
-}
-
-template <class G>
 void Tree<G>::predict() {
   // Polynomial extrapolation of the unknowns over equal steps.
   static constexpr double kWeights[5][4] = {{0, 0, 0, 0}, {1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
@@ -537,42 +314,6 @@ double Tree<G>::speed() const {
 }
 
 template <class G>
-double Tree<G>::tie_rate(const std::vector<Vec>& velocities) const {
-  double largest = 0;
-  for (const Tie<G>& tie : ties_) {
-    if (tie.sort == Tie<G>::Sort::Ratio || tie.soft()) continue;
-    const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
-    double rate[G::L] = {};
-    for_rows<G>(tie, Ends<G>(tie, a.R1, b.R1, a.phi1, b.phi1), [&](int row, int side, const Vec& c) {
-      if (tie.slot[side] > 0) rate[row - tie.row] += c.dot(velocities[tie.slot[side]]);
-    });
-    for (int r = 0; r < tie.rows; ++r) largest = std::max(largest, std::abs(rate[r]));
-  }
-  return largest;
-}
-
-template <class G>
-typename Tree<G>::Potential Tree<G>::potential() const {
-  Potential out;
-  CompensatedSum sum;
-  const auto add = [&](double energy) {
-    sum.add(energy);
-    out.size += std::abs(energy);
-  };
-  for (const Slot<G>& b : slots_) {
-    if (b.mass > 0) add(-b.mass * gravity_.dot(b.phi1));
-    if (b.passive != nullptr && b.hang != Hang::Ball) add(spring_and_stop_energy(*b.passive, b.sign * b.q1));
-  }
-  for (const Line<G>& line : lines_) add(elastic_energy(*line.tendon, line.length1 - line.tendon->rest));
-  for (const Tie<G>& tie : ties_)
-    if (tie.passive != nullptr) add(spring_and_stop_energy(*tie.passive, tie.q1));
-  // A ball's spring is computed from attitudes anew; its energy is left to the balance of each step.
-  for (const int i : sprung_balls_) out.known = out.known && !model_.joints()[skeleton_.parts[i].joint].has_spring;
-  out.value = sum.value();
-  return out;
-}
-
-template <class G>
 double Tree<G>::extent() const {
   double largest = 0;
   for (const Slot<G>& b : slots_) largest = std::max(largest, b.phi0.squaredNorm());
@@ -617,21 +358,6 @@ Verdict Tree<G>::step(double h, const Load* load) {
   return {Status::NotConverged, skeleton_.parts[worst_].body, skeleton_.parts[worst_].joint, before};
 }
 
-// Soft rows: λ + dλ = given + stiffness c·dY.
-template <class G>
-void Tree<G>::soften() {
-  active_ = kept_;
-  for (const Tie<G>& tie : ties_) {
-    if (!tie.soft()) continue;
-    const int r = tie.row;
-    double* D = D_.data() + static_cast<std::ptrdiff_t>(r) * rows_;
-    for (int c = 0; c < rows_; ++c) D[c] *= -stiffness_[r];
-    D[r] += 1;
-    value_[r] = lambda_[r] - given_[r] - stiffness_[r] * value_[r];
-    active_.push_back(r);
-  }
-}
-
 // From the third increment on, what shrinks is what the Jacobian leaves out. The estimate falls slowly and rises at once; when
 // steps have needed no third increment for long, it is made anew.
 template <class G>
@@ -666,60 +392,6 @@ bool Tree<G>::finish(double h) {
       dissipated_ += h * tie.lost;
     }
   return within_reach;
-}
-
-template <class G>
-void Tree<G>::spread(const Bodies& bodies, Load& load) const {
-  JointAt at;
-  for (const int j : loose_) {
-    const Joint& joint = model_.joints()[j];
-    auto efforts = load.efforts.segment(joint.v0, joint.nv);
-    if (efforts.isZero(0)) continue;
-    joint_at(model_, j, bodies, false, at);
-    const Wrench w = effort_wrench(at, efforts);
-    load.port[joint.child] += w.about(at.arm_child);
-    if (joint.parent != kWorld) load.port[joint.parent] -= w.about(at.arm_parent);
-    efforts.setZero();
-  }
-}
-
-template <class G>
-double Tree<G>::work(double h, const Load& load) const {
-  double sum = 0;
-  for (std::size_t body = 0; body < load.port.size(); ++body) {
-    const Slot<G>& b = slots_[skeleton_.places[body].part];
-    const Lin arm = 0.5 * ((b.R0 + b.R1) * centres_[body]);
-    sum += h * (lin(load.port[body].force).dot(b.v + G::cross(b.w, arm)) + ang(load.port[body].moment).dot(b.w));
-  }
-  for (const Slot<G>& b : slots_)
-    if (b.freedom >= 0 && b.hang != Hang::Ball) sum += b.sign * load.efforts[b.freedom] * (b.q1 - b.q0);
-  return sum;
-}
-
-template <class G>
-void Tree<G>::accept() {
-  remember();
-  for (std::size_t i = 1; i < slots_.size(); ++i) {
-    Slot<G>& b = slots_[i];
-    if (b.hang == Hang::Ball || b.hang == Hang::Free) G::tidy(b.R1);
-    if (b.hang == Hang::Hinge || b.hang == Hang::Screw) {
-      const double norm = 0.5 * (3 - b.c1 * b.c1 - b.s1 * b.s1);
-      b.c0 = norm * b.c1, b.s0 = norm * b.s1;
-      // The coordinate is that of the axes, on its turn.
-      if (b.angle || measured_) {
-        const double angle = std::atan2(b.s0, b.c0);
-        b.q1 = angle + kTurn * std::round((b.q1 - angle) / kTurn);
-      }
-    }
-    b.R0 = b.R1;
-    b.phi0 = b.phi1, b.rho0 = b.rho1, b.gam0 = b.gam1;
-    b.n0 = b.n1, b.a0 = b.a1;
-    b.v0 = b.v1, b.W0 = b.W1, b.rate0 = b.rate1;
-    b.q0 = b.q1;
-  }
-  for (auto& p : points_) p.p0 = p.p1;
-  for (Line<G>& line : lines_) line.length0 = line.length1;
-  for (Tie<G>& tie : ties_) tie.q0 = tie.q1;
 }
 
 template <class G>
@@ -761,142 +433,14 @@ Verdict Tree<G>::project(std::vector<Vec>& velocities, std::vector<double>& roto
   return verdict;
 }
 
-template <class G>
-void Tree<G>::place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodies) {
-  const Part& part = skeleton_.parts[i];
-  Slot<G>& b = slots_[i];
-  const Slot<G>& a = slots_[b.inner];
-  const Joint* joint = part.joint < 0 ? nullptr : &model_.joints()[part.joint];
-  b.rho0 = a.R0 * b.rho;
-  switch (b.hang) {
-    case Hang::Hinge:
-    case Hang::Screw:
-      b.q0 = b.sign * q[joint->q0 + part.freedom];
-      b.c0 = std::cos(b.q0), b.s0 = std::sin(b.q0);
-      b.R0 = G::hinged(a.R0 * b.Q, b.c0, b.s0);
-      break;
-    case Hang::Slide:
-      b.q0 = b.sign * q[joint->q0 + part.freedom];
-      b.R0 = a.R0 * b.Q;
-      break;
-    case Hang::Ground: break;
-    case Hang::Ball:
-      if constexpr (G::A == 3) {
-        const double* c = q.data() + joint->q0;
-        const Mat3 R = Quat(c[0], c[1], c[2], c[3]).toRotationMatrix();
-        b.R0 = a.R0 * b.Q * (part.sign > 0 ? R : Mat3(R.transpose()));
-      } else {
-        const double angle = b.sign * q[joint->q0 + part.freedom];
-        b.R0 = G::hinged(a.R0 * b.Q, std::cos(angle), std::sin(angle));
-      }
-      break;
-    case Hang::Free:
-      if constexpr (G::A == 3) b.R0 = bodies[part.body].q_WB.toRotationMatrix() * skeleton_.places[part.body].R_SB.transpose();
-      break;
-  }
-  b.n0 = G::hinge_axis(b.R0);
-  b.a0 = G::slide_axis(b.R0);
-  b.gam0 = b.R0 * b.gam;
-  if (b.hang == Hang::Slide) b.gam0 += b.q0 * b.a0;
-  if constexpr (G::A == 3)
-    if (b.hang == Hang::Screw) b.rho0 += b.pitch * b.q0 * b.n0;
-  b.phi0 = b.hang == Hang::Free ? Lin(lin(bodies[part.body].p_WC) - b.R0 * centres_[part.body]) : Lin(a.phi0 + b.rho0 + b.gam0);
-  b.rate0 = b.armature > 0 ? b.sign * v[b.freedom] : 0.0;
-  if (part.body == kWorld) return;
-  b.v0 = lin(bodies[part.body].v_WC) - G::cross(ang(bodies[part.body].w_WB), b.R0 * centres_[part.body]);
-  if constexpr (G::A == 3)
-    b.W0 = b.R0.transpose() * bodies[part.body].w_WB;
-  else
-    b.W0 = ang(bodies[part.body].w_WB);
-}
-
-template <class G>
-Verdict Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
-  forget();
-  std::vector<Vec> velocities(slots_.size(), Vec::Zero());
-  std::vector<double> rotors(slots_.size(), 0.0);
-  for (int i = 1; i < static_cast<int>(slots_.size()); ++i) {
-    place_slot(i, q, v, bodies);
-    // Node 1 starts where node 0 is.
-    Slot<G>& b = slots_[i];
-    b.R1 = b.R0, b.phi1 = b.phi0, b.rho1 = b.rho0, b.gam1 = b.gam0, b.n1 = b.n0, b.a1 = b.a0, b.q1 = b.q0;
-    b.c1 = b.c0, b.s1 = b.s0, b.r1 = b.rho0 + b.gam0;
-  }
-  for (Tie<G>& tie : ties_)
-    if (tie.passive != nullptr) {
-      const Joint& joint = model_.joints()[tie.joint];
-      tie.q0 = tie.q1 = q[joint.q0 + tie.freedom - joint.v0];
-    }
-  kept_.clear();
-  const Verdict verdict = project(velocities, rotors);  // decides which closure rows are independent here
-  measure_lines();
-  for (auto& p : points_) p.p0 = p.p1;
-  for (Line<G>& line : lines_) line.length0 = line.length1;
-  return verdict;
-}
-
-template <class G>
-void Tree<G>::mean_bodies(Bodies& out) const {
-  for (int body = 0; body < static_cast<int>(out.size()); ++body) {
-    const Slot<G>& b = slots_[skeleton_.places[body].part];
-    const Lin arm = 0.5 * ((b.R0 + b.R1) * centres_[body]);
-    Rot halfway = b.R0 + b.R1;
-    if constexpr (G::A == 3) {
-      const Quat q0(b.R0), q1(b.R1);
-      halfway = normalized(Quat((q0.coeffs() + (q0.dot(q1) < 0 ? -1.0 : 1.0) * q1.coeffs()).eval())).toRotationMatrix();
-    }
-    store(body, 0.5 * (b.phi0 + b.phi1) + arm, b.v + G::cross(b.w, arm), b.w, halfway, out);
-  }
-}
-
-template <class G>
-void Tree<G>::bodies(Bodies& out) const {
-  for (int body = 0; body < static_cast<int>(out.size()); ++body) {
-    const Slot<G>& b = slots_[skeleton_.places[body].part];
-    const Lin arm = b.R0 * centres_[body];
-    const Ang w = turned_axis<G>(b.R0, b.W0);
-    store(body, b.phi0 + arm, b.v0 + G::cross(w, arm), w, b.R0, out);
-  }
-}
-
-template <class G>
-void Tree<G>::store(int body, const Lin& p, const Lin& v, const Ang& w, const Rot& R, Bodies& out) const {
-  if constexpr (G::A == 3)
-    out[body] = {p, v, w, attitude(body, R)};
-  else
-    out[body] = {plane_->lift(p) + heights_[body] * plane_->normal, plane_->lift(v), w[0] * plane_->normal, attitude(body, R)};
-}
-
-template <class G>
-Quat Tree<G>::attitude(int body, const Rot& R) const {
-  const Place& at = skeleton_.places[body];
-  if constexpr (G::A == 3) {
-    return normalized(Quat(Mat3(R * at.R_SB)));
-  } else {
-    // World directions of the basis of the part, then its axes, then those of the body.
-    const Eigen::Vector2d u = R.col(0).normalized();
-    Mat3 world, part;
-    world << plane_->lift(u), plane_->lift(Eigen::Vector2d(-u.y(), u.x())), plane_->normal;
-    part << basis_[at.part], normal_[at.part];
-    return normalized(Quat(Mat3(world * part.transpose() * at.R_SB)));
-  }
-}
-
-#define INVAR_MEMBERS(G)                                                                             \
-  template Verdict Tree<G>::place(const VecX&, const VecX&, const Bodies&);                          \
-  template Verdict Tree<G>::step(double, const Load*);                                               \
-  template double Tree<G>::tie_rate(const std::vector<Vec>&) const;                                  \
-  template typename Tree<G>::Potential Tree<G>::potential() const;                                   \
-  template double Tree<G>::speed() const;                                                            \
-  template void Tree<G>::recall(int);                                                                \
-  template void Tree<G>::forget();                                                                   \
-  template void Tree<G>::accept();                                                                   \
-  template Verdict Tree<G>::project(std::vector<Vec>&, std::vector<double>&);                        \
-  template void Tree<G>::add_tie_wrenches(int, const std::vector<double>&, std::vector<Vec>&) const; \
-  template void Tree<G>::spread(const Bodies&, Load&) const;                                         \
-  template double Tree<G>::work(double, const Load&) const;                                          \
-  template void Tree<G>::mean_bodies(Bodies&) const;                                                 \
-  template void Tree<G>::bodies(Bodies&) const;
+#define INVAR_MEMBERS(G)                               \
+  template Verdict Tree<G>::step(double, const Load*); \
+  template double Tree<G>::speed() const;              \
+  template void Tree<G>::recall(int);                  \
+  template void Tree<G>::forget();                     \
+  template void Tree<G>::remember();                   \
+  template void Tree<G>::measure_lines();              \
+  template Verdict Tree<G>::project(std::vector<Vec>&, std::vector<double>&);
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)
 #undef INVAR_MEMBERS
