@@ -2,6 +2,7 @@
 #include "invar/integrate/conserving.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "invar/base/check.hpp"
@@ -17,6 +18,11 @@ using cayley::InSpace;
 
 namespace {
 constexpr int kDepth = 10;  // a step may be divided into 1024 parts
+
+// Bit by bit.
+bool same(const VecX& a, const VecX& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(double)) == 0;
+}
 }  // namespace
 
 /// Between the interface and the kernel: one for the plane, one for space.
@@ -64,6 +70,13 @@ class CoreIn final : public Conserving::Core {
       for (int k = 0; k < joint.nv; ++k) turning = turning || winds(joint.kind, k);
       if (turning) cut_.push_back(j);
     }
+    const auto& tree = shell_.tree();
+    turned_.assign(tree.slots().size(), 0.0);
+    if constexpr (G::A == 1)
+      for (std::size_t body = 0; body < bodies_.size(); ++body) {
+        const cayley::Place& place = tree.skeleton().places[body];
+        directions_.push_back(tree.basis(place.part).transpose() * (place.R_SB * plane->bodies[body].b1));
+      }
   }
 
   const Natural& natural() const override { return natural_; }
@@ -126,16 +139,19 @@ class CoreIn final : public Conserving::Core {
   // Joint angles go on by what the step turned.
   void go_on_turning(double h, State& x) {
     const auto& slots = shell_.tree().slots();
-    for (const auto& b : slots) {
+    const double per_time = 1 / h;
+    for (std::size_t i = 1; i < slots.size(); ++i) {
+      const auto& b = slots[i];
       double turned = 0;
+      if constexpr (G::A == 1) turned_[i] = 2 * angle_of(0.5 * h * b.w[0]);
       if (b.hang == cayley::Hang::Hinge)
-        turned = angle_of(0.5 * h * b.s);
+        turned = 2 * angle_of(0.5 * h * b.s);
       else if (G::A == 1 && b.hang == cayley::Hang::Ball)
-        turned = angle_of(0.5 * h * b.w[0]) - angle_of(0.5 * h * slots[b.inner].w[0]);
+        turned = turned_[i] - turned_[static_cast<std::size_t>(b.inner)];
       else
         continue;
-      x.wound_rate[b.freedom] = b.sign * 2 * turned / h;
-      x.wound[b.freedom] += b.sign * 2 * turned;
+      x.wound_rate[b.freedom] = b.sign * per_time * turned;
+      x.wound[b.freedom] += b.sign * turned;
     }
     // Joints outside the tree are measured, on the turn that is nearest to where their rate at the start led.
     if (cut_.empty()) return;
@@ -168,7 +184,7 @@ class CoreIn final : public Conserving::Core {
         x.q.segment<12>(at) << b.phi0 + arm, R.col(0), R.col(1), R.col(2);
         x.v.segment<12>(at) << b.v0 + w.cross(arm), spun.col(0), spun.col(1), spun.col(2);
       } else {
-        const Eigen::Vector2d d = b.R0 * (tree.basis(place.part).transpose() * (place.R_SB * tree.plane()->bodies[body].b1));
+        const Eigen::Vector2d d = b.R0 * directions_[body];
         const auto at = static_cast<Eigen::Index>(4 * body);
         x.q.segment<4>(at) << b.phi0 + arm, d;
         x.v.segment<4>(at) << b.v0 + InPlane::cross(b.W0, arm), InPlane::cross(b.W0, d);
@@ -181,7 +197,9 @@ class CoreIn final : public Conserving::Core {
   cayley::Shell<G> shell_;
   Bodies bodies_;
   VecX q_, v_;
-  std::vector<int> cut_;  // joints outside the tree that wind
+  std::vector<int> cut_;                     // joints outside the tree that wind
+  std::vector<double> turned_;               // per slot, in the plane: by the last step, rad
+  std::vector<Eigen::Vector2d> directions_;  // per body, in the plane: of its coordinates, in axes of the slot
 };
 
 }  // namespace
@@ -202,7 +220,7 @@ void Conserving::reset(const System& system, const State& x, double h) {
     else
       core_ = std::make_unique<CoreIn<InSpace>>(natural, nullptr, stabilised_, length_);
     placed_ = core_->place(x);
-  } else if (!placed_.ok() || x.q != end_.q || x.v != end_.v) {
+  } else if (!placed_.ok() || !same(x.q, end_.q) || !same(x.v, end_.v)) {
     placed_ = core_->place(x);
   } else {
     core_->forget();
@@ -214,7 +232,7 @@ void Conserving::reset(const System& system, const State& x, double h) {
 Verdict Conserving::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
   INVAR_CHECK(core_ && &core_->natural() == &system.formulation(), "a step follows a reset with the same formulation");
-  if (x.q != end_.q || x.v != end_.v) {
+  if (!same(x.q, end_.q) || !same(x.v, end_.v)) {
     placed_ = core_->place(x);
     end_ = x;
   }

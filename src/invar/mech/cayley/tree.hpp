@@ -5,6 +5,7 @@
 
 #include "invar/base/status.hpp"
 #include "invar/mech/bodies.hpp"
+#include "invar/mech/cayley/pins.hpp"
 #include "invar/mech/cayley/slot.hpp"
 #include "invar/mech/plane.hpp"
 #include "invar/mech/tendon_points.hpp"
@@ -56,6 +57,7 @@ struct Line {
     typename G::Lin arm = G::Lin::Zero();          // own axes
     typename G::Lin p0 = arm, p1 = arm, sm = arm;  // World; sm: mean arm
     double off = 0;                                // along the normal of the plane
+    double span0 = 0, span1 = 0;                   // to the point before it
   };
   const Tendon* tendon;
   int first, count;  // points
@@ -63,6 +65,7 @@ struct Line {
   double lost;  // J, by its damper in the step
   Tension now;  // over the step
   bool stiff;   // its impulse is a row
+  bool edge;    // it is an edge of Pins
 };
 
 /// Compositions have five sub-steps, composed once more twenty-five.
@@ -149,6 +152,13 @@ class Tree {
   void compile_soft_ties(int joint, const Lin& arm_a, const Lin& arm_b);
   void compile_columns();
   void compile_lines(double h);
+  int edge_of(const Line<G>& line) const;
+  void compile_pins();
+  void place_pins();
+  double start_pins();
+  bool finish_pins(double h);
+  void forward_pins(double h, const Load* load);
+  void pull_pins(double h);
   double contraction(const Line<G>& line, double h) const;
   void store(int body, const Lin& p, const Lin& v, const Ang& w, const Rot& R, Bodies& out) const;
   void place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodies);
@@ -161,7 +171,9 @@ class Tree {
   void forward(double h, const Load* load);
   void efforts(Slot<G>& b, double h, const Load* load);
   void measure_lines();
+  void keep_lines();
   void pull(double h);
+  Verdict iterate(double h, const Load* load, double& increment);
   double coordinate(const Tie<G>& tie) const;
   void start_ties(double h, bool step);
   void start_tie(const Tie<G>& tie, double h, bool step);
@@ -191,6 +203,7 @@ class Tree {
   std::vector<Lin> centres_;                           // per body: from φ of its slot, own axes, m
   std::vector<double> heights_;                        // per body: of its centre of mass along the normal, m
   std::vector<Slot<G>> slots_;
+  Pins pins_;  // empty where there is more than pins in the plane
   std::vector<Tie<G>> ties_;
   std::vector<Column<G>> columns_;
   std::vector<Line<G>> lines_;
@@ -204,6 +217,7 @@ class Tree {
   bool measured_ = false;                      // whether efforts need the angles of all hinges
   double dissipated_ = 0;
 
+  std::vector<double> guess_;                   // unknowns
   std::vector<double> lambda_, dlambda_, mu_;   // rows: impulses, increments, of the projection
   std::vector<double> D_, value_, lu_, right_;  // rows x rows, rows; workspace
   std::vector<double> least_;                   // rows: inverse mass or inertia of the whole

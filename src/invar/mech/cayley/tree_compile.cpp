@@ -80,6 +80,8 @@ void Tree<G>::compile(double h) {
   compile_lines(h);
   compile_ties();
   compile_columns();
+  INVAR_CHECK(pins_.empty() || rows_ == 0, "pins know no ties");
+  guess_.assign(unknowns_, 0.0);
   lambda_.assign(rows_, 0.0);
   dlambda_ = value_ = right_ = mu_ = given_ = stiffness_ = lambda_;
   D_.assign(static_cast<std::size_t>(rows_) * static_cast<std::size_t>(rows_), 0.0);
@@ -119,7 +121,7 @@ void Tree<G>::compile(double h) {
                        std::any_of(slots_.begin(), slots_.end(), [](const Slot<G>& b) { return b.angle; });
   inexact_ = turning || !sprung_balls_.empty() ? kTurning : 0.0;
   for (const Line<G>& line : lines_)
-    if (!line.stiff) inexact_ = std::max(inexact_, contraction(line, h));
+    if (!line.stiff && !line.edge) inexact_ = std::max(inexact_, contraction(line, h));
   inexact_at_first_ = inexact_;
 }
 
@@ -356,6 +358,7 @@ void Tree<G>::compile_lines(double h) {
     line.stiff = contraction(line, h) > kSoft;
     lines_.push_back(line);
   }
+  compile_pins();
 }
 
 #define INVAR_MEMBERS(G)                                      \

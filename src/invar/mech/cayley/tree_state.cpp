@@ -60,6 +60,14 @@ double Tree<G>::work(double h, const Load& load) const {
 }
 
 template <class G>
+void Tree<G>::keep_lines() {
+  if (pins_.edges().size() < lines_.size())
+    for (auto& p : points_) p.p0 = p.p1, p.span0 = p.span1;
+  for (Pins::Edge& edge : pins_.edges()) edge.d0 = edge.d1;
+  for (Line<G>& line : lines_) line.length0 = line.length1;
+}
+
+template <class G>
 void Tree<G>::accept() {
   remember();
   for (std::size_t i = 1; i < slots_.size(); ++i) {
@@ -80,8 +88,7 @@ void Tree<G>::accept() {
     b.v0 = b.v1, b.W0 = b.W1, b.rate0 = b.rate1;
     b.q0 = b.q1;
   }
-  for (auto& p : points_) p.p0 = p.p1;
-  for (Line<G>& line : lines_) line.length0 = line.length1;
+  keep_lines();
   for (Tie<G>& tie : ties_) tie.q0 = tie.q1;
 }
 
@@ -153,9 +160,9 @@ Verdict Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
     }
   kept_.clear();
   const Verdict verdict = project(velocities, rotors);  // decides which closure rows are independent here
+  place_pins();
   measure_lines();
-  for (auto& p : points_) p.p0 = p.p1;
-  for (Line<G>& line : lines_) line.length0 = line.length1;
+  keep_lines();
   return verdict;
 }
 

@@ -196,16 +196,19 @@ void Tree<G>::ball_efforts(int i, double h) {
 template <class G>
 void Tree<G>::measure_lines() {
   for (Line<G>& line : lines_) {
+    if (line.edge) continue;
     auto* points = points_.data() + line.first;
     line.length1 = 0;
     for (int k = 0; k < line.count; ++k) {
-      const Slot<G>& b = slots_[points[k].slot];
-      const Lin arm = b.R1 * points[k].arm;
-      points[k].p1 = b.phi1 + arm;
-      points[k].sm = 0.5 * (arm + b.R0 * points[k].arm);
+      auto& p = points[k];
+      const Slot<G>& b = slots_[p.slot];
+      const Lin arm = b.R1 * p.arm;
+      p.p1 = b.phi1 + arm;
+      p.sm = 0.5 * (arm + b.R0 * p.arm);
       if (k == 0) continue;
-      const double off = points[k].off - points[k - 1].off;
-      line.length1 += std::sqrt((points[k].p1 - points[k - 1].p1).squaredNorm() + off * off);
+      const double off = p.off - points[k - 1].off;
+      p.span1 = std::sqrt((p.p1 - points[k - 1].p1).squaredNorm() + off * off);
+      line.length1 += p.span1;
     }
   }
 }
@@ -214,6 +217,11 @@ void Tree<G>::measure_lines() {
 template <class G>
 void Tree<G>::pull(double h) {
   measure_lines();
+  const auto push = [&](const typename Line<G>::Point& p, const Lin& f) {
+    Slot<G>& b = slots_[p.slot];
+    b.k.template head<G::L>() -= f;
+    b.k.template tail<G::A>() -= G::moment(p.sm, f);
+  };
   for (Line<G>& line : lines_) {
     const auto* points = points_.data() + line.first;
     const Tension t = tension_over(*line.tendon, line.length0, line.length1, h);
@@ -221,57 +229,54 @@ void Tree<G>::pull(double h) {
     line.now = t;
     if (line.stiff || t.value == 0) continue;
     for (int k = 1; k < line.count; ++k) {
-      const Lin d0 = points[k].p0 - points[k - 1].p0, d1 = points[k].p1 - points[k - 1].p1;
-      const double off = points[k].off - points[k - 1].off;
-      const double both = std::sqrt(d0.squaredNorm() + off * off) + std::sqrt(d1.squaredNorm() + off * off);
+      const double both = points[k].span0 + points[k].span1;
       if (both == 0) continue;
-      const Lin impulse = (h * t.value / both) * (d0 + d1);
-      const auto push = [&](const typename Line<G>::Point& p, const Lin& f) {
-        Slot<G>& b = slots_[p.slot];
-        b.k.template head<G::L>() -= f;
-        b.k.template tail<G::A>() -= G::moment(p.sm, f);
-      };
+      const Lin chord = (points[k].p0 - points[k - 1].p0) + (points[k].p1 - points[k - 1].p1);
+      const Lin impulse = (h * t.value / both) * chord;
       push(points[k - 1], impulse);
       push(points[k], -impulse);
     }
   }
 }
 
+namespace {
+
+// Polynomial extrapolation over equal steps.
+template <class Ring>
+void extrapolate(const Ring& past, int latest, int known, std::vector<double>& out) {
+  static constexpr double kWeights[5][4] = {{0, 0, 0, 0}, {1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
+  const double* w = kWeights[known];
+  const auto of = [&](int k) { return past[static_cast<std::size_t>((latest + k) & 3)].data(); };
+  const double *a = of(0), *b = of(1), *c = of(2), *d = of(3);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = w[0] * a[i] + w[1] * b[i] + w[2] * c[i] + w[3] * d[i];
+}
+
+}  // namespace
+
 template <class G>
 void Tree<G>::predict() {
-  // Polynomial extrapolation of the unknowns over equal steps.
-  static constexpr double kWeights[5][4] = {{0, 0, 0, 0}, {1, 0, 0, 0}, {2, -1, 0, 0}, {3, -3, 1, 0}, {4, -6, 4, -1}};
   const Past& past = past_[stage_];
-  const double* w = kWeights[past.known];
-  const auto guess = [&](const std::array<std::vector<double>, 4>& of, std::size_t i) {
-    double sum = 0;
-    for (int k = 0; k < past.known; ++k) sum += w[k] * of[(past.latest + k) & 3][i];
-    return sum;
-  };
+  extrapolate(past.unknowns, past.latest, past.known, guess_);
+  // Rows that depend on others never carried anything: when others are taken, all is forgotten.
+  extrapolate(past.impulses, past.latest, past.known, lambda_);
+  if (!pins_.empty()) return;
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
     if constexpr (G::A == 3)
       b.pi0 = b.R0 * (b.J * b.W0);
     else
       b.pi0 = b.J * b.W0;
-    const auto at = [&](int k) { return guess(past.unknowns, static_cast<std::size_t>(b.unknown + k)); };
+    const double* u = guess_.data() + b.unknown;
     switch (b.hang) {
       case Hang::Ground: break;
-      case Hang::Ball:
-        for (int k = 0; k < G::A; ++k) b.w[k] = at(k);
-        break;
+      case Hang::Ball: b.w = Eigen::Map<const Ang>(u); break;
       case Hang::Free:
-        for (int k = 0; k < G::L; ++k) b.v[k] = at(k);
-        for (int k = 0; k < G::A; ++k) b.w[k] = at(G::L + k);
+        b.v = Eigen::Map<const Lin>(u);
+        b.w = Eigen::Map<const Ang>(u + G::L);
         break;
-      default: b.s = at(0);
+      default: b.s = *u;
     }
   }
-  // Rows that depend on others carry nothing.
-  std::fill(lambda_.begin(), lambda_.end(), 0.0);
-  for (const int r : kept_) lambda_[r] = guess(past.impulses, static_cast<std::size_t>(r));
-  for (const Tie<G>& tie : ties_)
-    if (tie.soft()) lambda_[tie.row] = guess(past.impulses, static_cast<std::size_t>(tie.row));
 }
 
 template <class G>
@@ -288,7 +293,9 @@ template <class G>
 void Tree<G>::remember() {
   Past& past = past_[stage_];
   past.latest = (past.latest + 3) & 3;
+  past.known = std::min(past.known + 1, 4);
   std::copy(lambda_.begin(), lambda_.end(), past.impulses[past.latest].begin());
+  if (!pins_.empty()) return pins_.rates(past.unknowns[past.latest].data());
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     const Slot<G>& b = slots_[i];
     double* u = past.unknowns[past.latest].data() + b.unknown;
@@ -302,7 +309,6 @@ void Tree<G>::remember() {
       default: *u = b.s;
     }
   }
-  past.known = std::min(past.known + 1, 4);
 }
 
 template <class G>
@@ -320,24 +326,39 @@ double Tree<G>::extent() const {
   return std::sqrt(largest) + model_.length();
 }
 
+// One iteration of Newton, and the size of what it changed.
+template <class G>
+Verdict Tree<G>::iterate(double h, const Load* load, double& increment) {
+  if (!pins_.empty()) {
+    forward_pins(h, load);
+    if (!lines_.empty()) pull_pins(h);
+    if (!pins_.eliminate(h, {h * gravity_.x(), h * gravity_.y()})) return {Status::NotConverged, -1, -1, 0};
+    increment = pins_.substitute(worst_);
+    return {};
+  }
+  forward(h, load);
+  if (!lines_.empty()) pull(h);
+  if (rows_ > 0) start_ties(h, true);
+  // A wild iterate may lose a pivot; whether there is inertia was asked when the tree was placed.
+  if (const Verdict v = eliminate(h); !v.ok()) return {Status::NotConverged, v.body, v.joint, v.value};
+  if (rows_ > 0) {
+    soften();
+    if (!solve_rows(active_)) return {Status::Singular, -1, ties_.front().joint, 0};
+  }
+  increment = substitute(true, h);
+  return {};
+}
+
 template <class G>
 Verdict Tree<G>::step(double h, const Load* load) {
   measured_ = load != nullptr;
   if (inexact_ > 0 && ++since_measured_ > kTrust) inexact_ = std::max(inexact_, inexact_at_first_);
   predict();
-  double scale = speed(), before = 0;
+  double scale = pins_.empty() ? speed() : start_pins(), before = 0;
   const double reach = rows_ == 0 ? 0.0 : extent();
   for (iterations_ = 1; iterations_ <= kIterations; ++iterations_) {
-    forward(h, load);
-    if (!lines_.empty()) pull(h);
-    if (rows_ > 0) start_ties(h, true);
-    // A wild iterate may lose a pivot; whether there is inertia was asked when the tree was placed.
-    if (const Verdict v = eliminate(h); !v.ok()) return {Status::NotConverged, v.body, v.joint, v.value};
-    if (rows_ > 0) {
-      soften();
-      if (!solve_rows(active_)) return {Status::Singular, -1, ties_.front().joint, 0};
-    }
-    const double now = substitute(true, h);
+    double now = 0;
+    if (const Verdict v = iterate(h, load, now); !v.ok()) return v;
     if (!std::isfinite(now)) break;
     if (iterations_ == 1) scale = std::max(scale, now);
     // The next increment is small of second order, or smaller than this one by the ratio of the last two, unless what the
@@ -371,18 +392,21 @@ void Tree<G>::measure_contraction(double shrank) {
 template <class G>
 bool Tree<G>::finish(double h) {
   dissipated_ = 0;
-  bool within_reach = true;
-  for (std::size_t i = 1; i < slots_.size(); ++i) {
-    Slot<G>& b = slots_[i];
-    move(b, slots_[b.inner], h);
-    within_reach = within_reach && h * h * b.w.squaredNorm() < 4 && (std::abs(h * b.s) < 2 || b.hang == Hang::Slide);
-    if constexpr (G::A == 3)
-      b.W1 = 2 * (b.R0.transpose() * b.w) - b.W0;
-    else
-      b.W1 = 2 * b.w - b.W0;
-    b.v1 = 2 * b.v - b.v0;
-    if (b.armature > 0) b.rate1 = 2 * (b.q1 - b.q0) / h - b.rate0;
-    dissipated_ += h * b.lost;
+  if (!pins_.empty()) {
+    if (!finish_pins(h)) return false;
+  } else {
+    for (std::size_t i = 1; i < slots_.size(); ++i) {
+      Slot<G>& b = slots_[i];
+      move(b, slots_[b.inner], h);
+      if (!(h * h * b.w.squaredNorm() < 4 && (std::abs(h * b.s) < 2 || b.hang == Hang::Slide))) return false;
+      if constexpr (G::A == 3)
+        b.W1 = 2 * (b.R0.transpose() * b.w) - b.W0;
+      else
+        b.W1 = 2 * b.w - b.W0;
+      b.v1 = 2 * b.v - b.v0;
+      if (b.armature > 0) b.rate1 = 2 * (b.q1 - b.q0) / h - b.rate0;
+      dissipated_ += h * b.lost;
+    }
   }
   measure_lines();
   for (const Line<G>& line : lines_) dissipated_ += line.lost;
@@ -391,7 +415,7 @@ bool Tree<G>::finish(double h) {
       tie.q1 = coordinate(tie);
       dissipated_ += h * tie.lost;
     }
-  return within_reach;
+  return true;
 }
 
 template <class G>

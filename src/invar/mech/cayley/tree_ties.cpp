@@ -143,8 +143,7 @@ void Tree<G>::start_line(const Tie<G>& tie, double h) {
   const auto* points = points_.data() + line.first;
   for (int k = 1; k < line.count; ++k) {
     const Lin d0 = points[k].p0 - points[k - 1].p0, d1 = points[k].p1 - points[k - 1].p1;
-    const double off = points[k].off - points[k - 1].off;
-    const double l0 = std::sqrt(d0.squaredNorm() + off * off), l1 = std::sqrt(d1.squaredNorm() + off * off);
+    const double l0 = points[k].span0, l1 = points[k].span1;
     if (l0 + l1 == 0) continue;
     const Lin pull = (d0 + d1) / (l0 + l1), stretch = l1 > 0 ? Lin(d1 / l1) : Lin(Lin::Zero());
     for (int side = 0; side < 2; ++side) {
