@@ -12,9 +12,6 @@
 namespace invar::cayley {
 namespace {
 
-constexpr int kLoads = 8;            // how often a load that depends on the motion is asked for
-constexpr double kSameLoad = 1e-14;  // relative change below which it has settled
-constexpr double kUnsettledLoad = 1e-9;
 constexpr double kTolerable = 1e-14;
 constexpr int kPasses = 5, kMostPasses = 10;
 constexpr double kRate = 1e-14;  // of velocities: what a projection may leave on closures
@@ -31,21 +28,11 @@ AA inverse_on_range(const AA& J) {
   return out;
 }
 
-// The difference of two loads relative to their size.
-double distance(const Load& a, const Load& b) {
-  double change = (a.efforts - b.efforts).squaredNorm(), size = a.efforts.squaredNorm();
-  for (std::size_t i = 0; i < a.port.size(); ++i) {
-    change += (a.port[i].force - b.port[i].force).squaredNorm() + (a.port[i].moment - b.port[i].moment).squaredNorm();
-    size += a.port[i].force.squaredNorm() + a.port[i].moment.squaredNorm();
-  }
-  return size > 0 ? std::sqrt(change / size) : 0.0;
-}
-
 }  // namespace
 
 template <class G>
 Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double h)
-    : tree_(model, plane, h), stabilised_(stabilised), bodies_(model.bodies().size()), load_(model), next_(model) {
+    : tree_(model, plane, h), stabilised_(stabilised) {
   const std::size_t n = tree_.slots().size();
   parts_.resize(n);
   balance_.resize(n);
@@ -247,33 +234,12 @@ void Shell<G>::leave() {
   restore_energy();
 }
 
-// Newton; loads are those at the mean of both nodes, which they help to find: asked for again until they no longer change.
 template <class G>
 Verdict Shell<G>::solve(double h, Loading* loading) {
-  iterations_ = 0;
-  work_ = 0;
-  if (loading == nullptr) {
-    const Verdict verdict = tree_.step(h, nullptr);
-    iterations_ = tree_.iterations();
-    return verdict;
-  }
-  tree_.bodies(bodies_);
-  load_ = loading->at(bodies_);
-  tree_.spread(bodies_, load_);
-  for (int k = 0; k < kLoads; ++k) {
-    const Verdict verdict = tree_.step(h, &load_);
-    iterations_ += tree_.iterations();
-    if (!verdict.ok()) return verdict;
-    tree_.mean_bodies(bodies_);
-    next_ = loading->at(bodies_);
-    tree_.spread(bodies_, next_);
-    const double change = distance(next_, load_);
-    if (change <= kSameLoad) break;
-    if (k + 1 == kLoads && change > kUnsettledLoad) return {Status::NotConverged, -1, -1, change};
-    if (k + 1 < kLoads) load_ = next_;
-  }
-  work_ = tree_.work(h, load_);
-  return {};
+  const Verdict verdict = tree_.step(h, loading);
+  iterations_ = tree_.iterations();
+  work_ = verdict.ok() && loading != nullptr ? tree_.work(h) : 0.0;
+  return verdict;
 }
 
 template <class G>

@@ -5,13 +5,6 @@
 
 namespace invar::cayley {
 
-/// What acts on bodies in the middle of a step.
-class Loading {
- public:
-  virtual ~Loading() = default;
-  virtual const Load& at(const Bodies& mean) = 0;
-};
-
 /// A step of the tree between two changes of velocity. The bare scheme keeps positions, energy and momenta, but the velocities of
 /// its nodes leave the constraints: their normal part n is reflected from step to step. The shell adds n_0 = M⁻¹G_0ᵀμ before the
 /// step and takes n_1 = M⁻¹G_1ᵀμ away after it, with the μ for which G_1 v_1 = 0. That is symmetric in time, and Gᵀμ carries no
@@ -102,8 +95,6 @@ class Shell {
   int since_audit_ = 0;      // steps
   bool one_ledger_ = false;  // whether energy can be told for the whole
   int iterations_ = 0;
-  Bodies bodies_;  // at the mean of the nodes
-  Load load_, next_;
 };
 
 }  // namespace invar::cayley

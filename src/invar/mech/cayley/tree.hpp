@@ -68,6 +68,13 @@ struct Line {
   bool edge;    // it is an edge of Pins
 };
 
+/// What acts on bodies in the middle of a step.
+class Loading {
+ public:
+  virtual ~Loading() = default;
+  virtual const Load& at(const Bodies& mean) = 0;
+};
+
 /// Compositions have five sub-steps, composed once more twenty-five.
 inline constexpr int kStages = 25;
 
@@ -90,8 +97,8 @@ class Tree {
   /// Node 0: joint coordinates (all turns counted) and rates of the model, and the velocities of its bodies.
   /// NoInertia where a freedom moves nothing that has mass.
   Verdict place(const VecX& q, const VecX& v, const Bodies& bodies);
-  /// Newton from the predicted rates; node 1 is then complete. `load` (or nullptr) are mean wrenches and efforts over the step.
-  Verdict step(double h, const Load* load);
+  /// Newton from the predicted rates; node 1 is then complete. `loading` (or nullptr) says what acts at the mean motion.
+  Verdict step(double h, Loading* loading);
   /// Node 1 becomes node 0.
   void accept();
   /// Predictions come from earlier steps with the same `stage`; forgets those of all stages.
@@ -117,12 +124,9 @@ class Tree {
 
   int iterations() const { return iterations_; }
   double dissipated() const { return dissipated_; }  ///< J, in the last step
-  /// Turns efforts on joints that are no scalar freedom of the tree into wrenches on their bodies.
-  void spread(const Bodies& bodies, Load& load) const;
-  double work(double h, const Load& load) const;  ///< J, of the load in the last step
-  void mean_bodies(Bodies& out) const;            ///< of the last step
-  void bodies(Bodies& out) const;                 ///< at node 0
-  Quat attitude(int body, const Rot& R) const;    ///< of a body whose slot has the axes R
+  double work(double h) const;                       ///< J, of the load in the last step
+  void bodies(Bodies& out) const;                    ///< at node 0
+  Quat attitude(int body, const Rot& R) const;       ///< of a body whose slot has the axes R
   std::vector<Slot<G>>& slots() { return slots_; }
   const std::vector<Slot<G>>& slots() const { return slots_; }
   const std::vector<double>& multipliers() const { return lambda_; }
@@ -174,6 +178,9 @@ class Tree {
   void keep_lines();
   void pull(double h);
   Verdict iterate(double h, const Load* load, double& increment);
+  double ask(double h, Loading& loading);
+  void spread(const Bodies& bodies, Load& load) const;
+  void mean_bodies(Bodies& out) const;
   double coordinate(const Tie<G>& tie) const;
   void start_ties(double h, bool step);
   void start_tie(const Tie<G>& tie, double h, bool step);
@@ -216,6 +223,8 @@ class Tree {
   int since_measured_ = 0;                     // steps
   bool measured_ = false;                      // whether efforts need the angles of all hinges
   double dissipated_ = 0;
+  Bodies bodies_;      // at the mean of the nodes
+  Load load_, asked_;  // what acts there; as it was told
 
   std::vector<double> guess_;                   // unknowns
   std::vector<double> lambda_, dlambda_, mu_;   // rows: impulses, increments, of the projection

@@ -34,7 +34,8 @@ int unknowns_of(Hang hang, int angular, int all) {
 }  // namespace
 
 template <class G>
-Tree<G>::Tree(const Model& model, const Plane* plane, double h) : model_(model), plane_(plane), skeleton_(skeleton_of(model)) {
+Tree<G>::Tree(const Model& model, const Plane* plane, double h)
+    : model_(model), plane_(plane), skeleton_(skeleton_of(model)), bodies_(model.bodies().size()), load_(model), asked_(model) {
   INVAR_CHECK(planar(G{}) == (plane != nullptr), "a tree in the plane needs the plane");
   length_ = std::abs(h);
   compile(h);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of a step and what they say: where the mechanism starts, its bodies, its potential energy, what loads do to it.
+// The nodes of a step and what they say: where the mechanism starts, its bodies, its potential energy.
 #include <cmath>
 
 #include "invar/base/sum.hpp"
 #include "invar/mech/cayley/tree.hpp"
-#include "invar/mech/joint_rows.hpp"
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendon_points.hpp"
 
@@ -29,34 +28,6 @@ typename Tree<G>::Potential Tree<G>::potential() const {
   for (const int i : sprung_balls_) out.known = out.known && !model_.joints()[skeleton_.parts[i].joint].has_spring;
   out.value = sum.value();
   return out;
-}
-
-template <class G>
-void Tree<G>::spread(const Bodies& bodies, Load& load) const {
-  JointAt at;
-  for (const int j : loose_) {
-    const Joint& joint = model_.joints()[j];
-    auto efforts = load.efforts.segment(joint.v0, joint.nv);
-    if (efforts.isZero(0)) continue;
-    joint_at(model_, j, bodies, false, at);
-    const Wrench w = effort_wrench(at, efforts);
-    load.port[joint.child] += w.about(at.arm_child);
-    if (joint.parent != kWorld) load.port[joint.parent] -= w.about(at.arm_parent);
-    efforts.setZero();
-  }
-}
-
-template <class G>
-double Tree<G>::work(double h, const Load& load) const {
-  double sum = 0;
-  for (std::size_t body = 0; body < load.port.size(); ++body) {
-    const Slot<G>& b = slots_[skeleton_.places[body].part];
-    const Lin arm = 0.5 * ((b.R0 + b.R1) * centres_[body]);
-    sum += h * (lin(load.port[body].force).dot(b.v + G::cross(b.w, arm)) + ang(load.port[body].moment).dot(b.w));
-  }
-  for (const Slot<G>& b : slots_)
-    if (b.freedom >= 0 && b.hang != Hang::Ball) sum += b.sign * load.efforts[b.freedom] * (b.q1 - b.q0);
-  return sum;
 }
 
 template <class G>
@@ -167,20 +138,6 @@ Verdict Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
 }
 
 template <class G>
-void Tree<G>::mean_bodies(Bodies& out) const {
-  for (int body = 0; body < static_cast<int>(out.size()); ++body) {
-    const Slot<G>& b = slots_[skeleton_.places[body].part];
-    const Lin arm = 0.5 * ((b.R0 + b.R1) * centres_[body]);
-    Rot halfway = b.R0 + b.R1;
-    if constexpr (G::A == 3) {
-      const Quat q0(b.R0), q1(b.R1);
-      halfway = normalized(Quat((q0.coeffs() + (q0.dot(q1) < 0 ? -1.0 : 1.0) * q1.coeffs()).eval())).toRotationMatrix();
-    }
-    store(body, 0.5 * (b.phi0 + b.phi1) + arm, b.v + G::cross(b.w, arm), b.w, halfway, out);
-  }
-}
-
-template <class G>
 void Tree<G>::bodies(Bodies& out) const {
   for (int body = 0; body < static_cast<int>(out.size()); ++body) {
     const Slot<G>& b = slots_[skeleton_.places[body].part];
@@ -213,13 +170,11 @@ Quat Tree<G>::attitude(int body, const Rot& R) const {
   }
 }
 
-#define INVAR_MEMBERS(G)                                                    \
-  template Verdict Tree<G>::place(const VecX&, const VecX&, const Bodies&); \
-  template typename Tree<G>::Potential Tree<G>::potential() const;          \
-  template void Tree<G>::accept();                                          \
-  template void Tree<G>::spread(const Bodies&, Load&) const;                \
-  template double Tree<G>::work(double, const Load&) const;                 \
-  template void Tree<G>::mean_bodies(Bodies&) const;                        \
+#define INVAR_MEMBERS(G)                                                                            \
+  template Verdict Tree<G>::place(const VecX&, const VecX&, const Bodies&);                         \
+  template typename Tree<G>::Potential Tree<G>::potential() const;                                  \
+  template void Tree<G>::accept();                                                                  \
+  template void Tree<G>::store(int, const Lin&, const Lin&, const Ang&, const Rot&, Bodies&) const; \
   template void Tree<G>::bodies(Bodies&) const;
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)

@@ -23,13 +23,14 @@
 namespace invar::cayley {
 namespace {
 
-constexpr int kIterations = 20;
+constexpr int kIterations = 20, kWithLoads = 50;
 // Newton squares its error: an increment of 1e-8 of the velocities is followed by one of 1e-16.
 constexpr double kSmall = 2e-8;
 constexpr double kRounding = 2e-16, kNoise = 1e-10;
-constexpr double kClear = 100;  // times rounding: increments above it tell how Newton converges
-constexpr double kCaution = 4;  // times the contraction seen
-constexpr int kTrust = 50;      // steps for which an estimate of it is taken
+constexpr double kClear = 100;       // times rounding: increments above it tell how Newton converges
+constexpr double kCaution = 4;       // times the contraction seen
+constexpr double kSameLoad = 1e-15;  // relative change below which a load does not depend on the motion
+constexpr int kTrust = 50;           // steps for which an estimate of it is taken
 
 template <class G>
 void hinge(Slot<G>& b, const Slot<G>& a, double h, bool measured) {
@@ -350,24 +351,28 @@ Verdict Tree<G>::iterate(double h, const Load* load, double& increment) {
 }
 
 template <class G>
-Verdict Tree<G>::step(double h, const Load* load) {
-  measured_ = load != nullptr;
+Verdict Tree<G>::step(double h, Loading* loading) {
+  measured_ = loading != nullptr;
   if (inexact_ > 0 && ++since_measured_ > kTrust) inexact_ = std::max(inexact_, inexact_at_first_);
   predict();
   double scale = pins_.empty() ? speed() : start_pins(), before = 0;
   const double reach = rows_ == 0 ? 0.0 : extent();
-  for (iterations_ = 1; iterations_ <= kIterations; ++iterations_) {
-    double now = 0;
-    if (const Verdict v = iterate(h, load, now); !v.ok()) return v;
+  const int most = loading != nullptr ? kWithLoads : kIterations;
+  for (iterations_ = 1; iterations_ <= most; ++iterations_) {
+    double now = 0, feedback = 0;
+    if (loading != nullptr && (ask(h, *loading) > kSameLoad || iterations_ == 1)) feedback = iterations_ == 1 ? 1.0 : kCaution;
+    if (const Verdict v = iterate(h, loading != nullptr ? &load_ : nullptr, now); !v.ok()) return v;
     if (!std::isfinite(now)) break;
     if (iterations_ == 1) scale = std::max(scale, now);
+    // What a load gives back to the motion shrinks as the increments do.
     // The next increment is small of second order, or smaller than this one by the ratio of the last two, unless what the
     // Jacobian leaves out takes over. Increments that are small and no longer shrink are rounding: rows of ties are positions
     // over h, and singular configurations enlarge it.
     const double rounding = kRounding * scale;
     const double shrank = iterations_ > 1 ? now / before : (inexact_ > 0 ? 1.0 : kSmall);
+    if (iterations_ > 1) feedback *= shrank;
     if (iterations_ > 2 && now > kClear * rounding) measure_contraction(shrank);
-    const bool last = now <= rounding || now * std::max(shrank, inexact_) <= rounding ||
+    const bool last = now <= rounding || now * std::max({shrank, inexact_, feedback}) <= rounding ||
                       (iterations_ > 2 && now > 0.7 * before && now <= kNoise * scale + kRounding * reach / std::abs(h));
     if (last) {
       if (!finish(h)) break;
@@ -457,13 +462,14 @@ Verdict Tree<G>::project(std::vector<Vec>& velocities, std::vector<double>& roto
   return verdict;
 }
 
-#define INVAR_MEMBERS(G)                               \
-  template Verdict Tree<G>::step(double, const Load*); \
-  template double Tree<G>::speed() const;              \
-  template void Tree<G>::recall(int);                  \
-  template void Tree<G>::forget();                     \
-  template void Tree<G>::remember();                   \
-  template void Tree<G>::measure_lines();              \
+#define INVAR_MEMBERS(G)                                               \
+  template void Tree<G>::move(Slot<G>&, const Slot<G>&, double) const; \
+  template Verdict Tree<G>::step(double, Loading*);                    \
+  template double Tree<G>::speed() const;                              \
+  template void Tree<G>::recall(int);                                  \
+  template void Tree<G>::forget();                                     \
+  template void Tree<G>::remember();                                   \
+  template void Tree<G>::measure_lines();                              \
   template Verdict Tree<G>::project(std::vector<Vec>&, std::vector<double>&);
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)
