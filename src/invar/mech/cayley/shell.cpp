@@ -51,7 +51,11 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double 
     for (Part& part : parts_)
       if (part.root == std::max(a, b)) part.root = std::min(a, b);
   }
-  find_pivot();
+  find_symmetries();
+  for (int k = 0; k < G::N; ++k) {
+    const Vec unit = Vec::Unit(k);
+    rigid_.push_back({unit.template head<G::L>(), unit.template tail<G::A>(), 0});
+  }
   velocities_.assign(n, Vec::Zero());
   normal_ = wrench_ = saved_ = allowed_ = velocities_;
   rotors_.assign(n, 0.0);

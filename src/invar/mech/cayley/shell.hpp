@@ -44,6 +44,12 @@ class Shell {
     int root = 0;           // free slot that names its component; 0: held by the ground
     typename G::AA J_inverse = G::AA::Zero();
   };
+  /// A rigid motion, World: translation, or turning about the joint point of a slot (0: of the root).
+  struct Motion {
+    Lin v;
+    Ang w;
+    int at;
+  };
   struct Balance {  // of one component, J
     double defect = 0, kinetic = 0, whole = 0;
   };
@@ -72,17 +78,16 @@ class Shell {
   void audit();
   void leave();
   void restore_energy();
-  void subtract_rigid_motion(int root);
-  void find_pivot();
-  void subtract_spin();
+  void find_symmetries();
+  void subtract_motions(int root, const std::vector<Motion>& motions);
   Ang moment_of(int i, const Vec& mu, const Lin& force) const;
   Vec weighted(int i, const Vec& n, const typename G::Rot& R) const;
 
   Tree<G> tree_;
   bool stabilised_;
   std::vector<Part> parts_;
-  int pivot_ = 0;                                            // slot by whose joint alone the ground holds the mechanism; 0: none
-  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 3> axes_;   // about which the ground lets angular momentum be, World
+  std::vector<Motion> symmetries_;                           // of what the ground holds
+  std::vector<Motion> rigid_;                                // all
   std::vector<Balance> balance_;                             // per slot; used at roots
   std::vector<Vec> velocities_, allowed_, normal_, wrench_;  // per slot, World
   std::vector<Vec> saved_;                                   // per slot: velocities of node 0 before n_0 was added

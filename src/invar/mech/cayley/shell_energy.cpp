@@ -85,8 +85,8 @@ bool Shell<G>::account() {
     balance.whole += 0.5 * velocities_[i].dot(weighted(static_cast<int>(i), velocities_[i], b.R1));
   }
   for (std::size_t i = 1; i < slots.size(); ++i)
-    if (parts_[i].root == static_cast<int>(i)) subtract_rigid_motion(static_cast<int>(i));
-  if (pivot_ > 0) subtract_spin();
+    if (parts_[i].root == static_cast<int>(i)) subtract_motions(static_cast<int>(i), rigid_);
+  subtract_motions(0, symmetries_);
   for (std::size_t i = 1; i < slots.size(); ++i) {
     const Slot<G>& b = slots[i];
     Balance& balance = balance_[parts_[i].root];
@@ -108,86 +108,74 @@ bool Shell<G>::given_back(double share) const {
   return fine(0) || fine(tree_.potential().size);
 }
 
-// The velocities of a floating component about its own rigid motion, into velocities_: scaling them changes no momentum.
+// A mechanism that the ground holds by one joint alone has the momenta of the motions which that joint and gravity leave free: of
+// slides across gravity, and of turning about gravity where the axis stays or slides go everywhere across it.
 template <class G>
-void Shell<G>::subtract_rigid_motion(int root) {
-  auto& slots = tree_.slots();
-  using Mat = Eigen::Matrix<double, G::N, G::N>;
-  Mat inertia = Mat::Zero();
-  Vec momentum = Vec::Zero();
-  const Lin origin = slots[root].phi1;
-  const auto in = [&](std::size_t i) { return slots[i].massive && parts_[i].root == root; };
-  for (std::size_t i = 1; i < slots.size(); ++i) {
-    if (!in(i)) continue;
+void Shell<G>::find_symmetries() {
+  const auto& slots = tree_.slots();
+  std::vector<int> hangs_on(slots.size(), 0), outer(slots.size(), 0);
+  for (std::size_t i = 1; i < slots.size(); ++i)
+    if (slots[i].hang != Hang::Free) ++hangs_on[slots[i].inner], outer[slots[i].inner] = static_cast<int>(i);
+  if (hangs_on[0] != 1 || tree_.tied_to_ground()) return;
+  const Lin& g = tree_.gravity();
+  const double none = 1e-14 * g.norm();
+  typename G::Rot axes = G::Rot::Identity();
+  std::vector<Lin> slides;
+  for (int i = outer[0]; i != 0; i = !slots[i].massive && hangs_on[i] == 1 ? outer[i] : 0) {
     const Slot<G>& b = slots[i];
-    const auto arm = G::arm(b.phi1 - origin);
-    const Vec p = weighted(static_cast<int>(i), velocities_[i], b.R1);
-    momentum += p;
-    momentum.template tail<G::A>() += arm.transpose() * p.template head<G::L>();
-    inertia.template topLeftCorner<G::L, G::L>().diagonal().array() += b.mass;
-    inertia.template topRightCorner<G::L, G::A>() += b.mass * arm;
-    inertia.template bottomLeftCorner<G::A, G::L>() += b.mass * arm.transpose();
-    if constexpr (G::A == 3)
-      inertia.template bottomRightCorner<3, 3>() += b.R1 * b.J * b.R1.transpose() + b.mass * arm.transpose() * arm;
-    else
-      inertia.template bottomRightCorner<1, 1>() += b.J + b.mass * arm.transpose() * arm;
+    if (b.angle) return;  // something elastic, or a rotor, holds it
+    axes = axes * b.Q;
+    if (b.hang == Hang::Slide) {
+      slides.push_back(G::slide_axis(axes));
+      if (std::abs(slides.back().dot(g)) <= none) symmetries_.push_back({slides.back(), Ang::Zero(), i});
+      continue;
+    }
+    if constexpr (G::A == 1) {
+      if (g.isZero(0) && slides.size() != 1) symmetries_.push_back({Lin::Zero(), Ang(1.0), i});
+    } else if (b.hang == Hang::Hinge) {
+      const Ang n = G::hinge_axis(axes);
+      const auto across = std::count_if(slides.begin(), slides.end(), [&](const Lin& a) { return a.cross(n).norm() > 1e-14; });
+      const bool stays = across == 0 || (across == 2 && slides[0].cross(slides[1]).cross(n).norm() < 1e-14);
+      if (stays && g.cross(n).norm() <= none) symmetries_.push_back({Lin::Zero(), n, i});
+    } else if (b.hang == Hang::Ball && slides.empty()) {
+      for (int k = 0; k < 3 && g.isZero(0); ++k) symmetries_.push_back({Lin::Zero(), Vec3::Unit(k), i});
+      if (!g.isZero(0)) symmetries_.push_back({Lin::Zero(), g.normalized(), i});
+    }
+    return;
   }
-  const Vec rigid = inertia.fullPivLu().solve(momentum);
-  const Ang turn = rigid.template tail<G::A>();
+}
+
+// The velocities of a component without the rigid motion among some that has their momenta, into velocities_: scaling them
+// changes none of those.
+template <class G>
+void Shell<G>::subtract_motions(int root, const std::vector<Motion>& motions) {
+  if (motions.empty()) return;
+  const auto& slots = tree_.slots();
+  using Few = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, G::N, 1>;
+  using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, G::N, G::N>;
+  using Fields = Eigen::Matrix<double, G::N, Eigen::Dynamic, 0, G::N, G::N>;
+  const auto n = static_cast<Eigen::Index>(motions.size());
+  const auto fields_at = [&](std::size_t i) {
+    Fields out(G::N, n);
+    for (Eigen::Index k = 0; k < n; ++k) {
+      const Motion& m = motions[static_cast<std::size_t>(k)];
+      const Slot<G>& about = slots[m.at > 0 ? m.at : root];
+      out.col(k) << m.v + G::cross(m.w, slots[i].phi1 - (about.phi1 - about.gam1)), m.w;
+    }
+    return out;
+  };
+  Small inertia = Small::Zero(n, n);
+  Few momentum = Few::Zero(n);
   for (std::size_t i = 1; i < slots.size(); ++i) {
-    if (parts_[i].root != root) continue;
-    velocities_[i].template head<G::L>() -= rigid.template head<G::L>() + G::cross(turn, slots[i].phi1 - origin);
-    velocities_[i].template tail<G::A>() -= turn;
+    if (!slots[i].massive || parts_[i].root != root) continue;
+    const Fields fields = fields_at(i);
+    momentum += fields.transpose() * weighted(static_cast<int>(i), velocities_[i], slots[i].R1);
+    for (Eigen::Index k = 0; k < n; ++k)
+      inertia.col(k) += fields.transpose() * weighted(static_cast<int>(i), fields.col(k), slots[i].R1);
   }
-}
-
-// A mechanism that hangs on one ball, or on one hinge along gravity, has an angular momentum about the vertical there.
-template <class G>
-void Shell<G>::find_pivot() {
-  if constexpr (G::A == 3) {
-    const auto& slots = tree_.slots();
-    int held = 0;
-    for (std::size_t i = 1; i < slots.size(); ++i)
-      if (slots[i].inner == 0 && slots[i].hang != Hang::Free) ++held, pivot_ = static_cast<int>(i);
-    bool tied = false;
-    for (const Tie<G>& tie : tree_.ties()) tied = tied || (!tie.soft() && (tie.slot[0] == 0 || tie.slot[1] == 0));
-    const Vec3& g = tree_.gravity();
-    const bool hinge = slots[pivot_].hang == Hang::Hinge;
-    if (hinge)
-      axes_ = slots[pivot_].Q.col(2);
-    else if (g.norm() > 0)
-      axes_ = g.normalized();
-    else
-      axes_ = Mat3::Identity();
-    const bool turns = slots[pivot_].hang == Hang::Ball || (hinge && g.cross(slots[pivot_].Q.col(2)).norm() <= 1e-14 * g.norm());
-    if (held != 1 || tied || !turns) pivot_ = 0;
-  }
-}
-
-// The velocities of what hangs on the pivot, without the turn about it that has their angular momentum: scaling them keeps that.
-template <class G>
-void Shell<G>::subtract_spin() {
-  if constexpr (G::A == 3) {
-    auto& slots = tree_.slots();
-    const Lin origin = slots[pivot_].phi1 - slots[pivot_].gam1;
-    Mat3 inertia = Mat3::Zero();
-    Vec3 spin = Vec3::Zero();
-    for (std::size_t i = 1; i < slots.size(); ++i) {
-      const Slot<G>& b = slots[i];
-      if (!b.massive || parts_[i].root != 0) continue;
-      const Mat3 arm = G::arm(b.phi1 - origin);
-      const Vec p = weighted(static_cast<int>(i), velocities_[i], b.R1);
-      spin += p.template tail<3>() + arm.transpose() * p.template head<3>();
-      inertia += b.R1 * b.J * b.R1.transpose() + b.mass * arm.transpose() * arm;
-    }
-    const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 3, 3> about = axes_.transpose() * inertia * axes_;
-    const Vec3 turn = axes_ * about.fullPivLu().solve(axes_.transpose() * spin);
-    for (std::size_t i = 1; i < slots.size(); ++i) {
-      if (parts_[i].root != 0) continue;
-      velocities_[i].template head<3>() -= turn.cross(slots[i].phi1 - origin);
-      velocities_[i].template tail<3>() -= turn;
-    }
-  }
+  const Few share = inertia.fullPivLu().solve(momentum);
+  for (std::size_t i = 1; i < slots.size(); ++i)
+    if (parts_[i].root == root) velocities_[i] -= fields_at(i) * share;
 }
 
 template <class G>
@@ -235,7 +223,7 @@ void Shell<G>::audit() {
   template typename Shell<G>::Vec Shell<G>::weighted(int, const Vec&, const typename G::Rot&) const; \
   template bool Shell<G>::account();                                                                 \
   template bool Shell<G>::given_back(double) const;                                                  \
-  template void Shell<G>::find_pivot();                                                              \
+  template void Shell<G>::find_symmetries();                                                         \
   template void Shell<G>::restore_energy();                                                          \
   template void Shell<G>::audit();
 INVAR_MEMBERS(InSpace)

@@ -138,6 +138,7 @@ class Tree {
   const Lin& gravity() const { return gravity_; }
   int rank() const { return static_cast<int>(kept_.size()); }
   int rows() const { return rows_; }
+  bool tied_to_ground() const;  ///< whether a closure or a tendon ends there
   bool redundant() const { return rank() < hard_rows_; }
 
   /// From φ of its slot to the centre of mass of a body, axes of the slot.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The nodes of a step and what they say: where the mechanism starts, its bodies, its potential energy.
+#include <algorithm>
 #include <cmath>
 
 #include "invar/base/sum.hpp"
@@ -28,6 +29,13 @@ typename Tree<G>::Potential Tree<G>::potential() const {
   for (const int i : sprung_balls_) out.known = out.known && !model_.joints()[skeleton_.parts[i].joint].has_spring;
   out.value = sum.value();
   return out;
+}
+
+template <class G>
+bool Tree<G>::tied_to_ground() const {
+  return std::any_of(ties_.begin(), ties_.end(),
+                     [](const Tie<G>& tie) { return tie.line < 0 && (tie.slot[0] == 0 || tie.slot[1] == 0); }) ||
+         std::any_of(points_.begin(), points_.end(), [](const auto& p) { return p.slot == 0; });
 }
 
 template <class G>
@@ -173,6 +181,7 @@ Quat Tree<G>::attitude(int body, const Rot& R) const {
 #define INVAR_MEMBERS(G)                                                                            \
   template Verdict Tree<G>::place(const VecX&, const VecX&, const Bodies&);                         \
   template typename Tree<G>::Potential Tree<G>::potential() const;                                  \
+  template bool Tree<G>::tied_to_ground() const;                                                    \
   template void Tree<G>::accept();                                                                  \
   template void Tree<G>::store(int, const Lin&, const Lin&, const Ang&, const Rot&, Bodies&) const; \
   template void Tree<G>::bodies(Bodies&) const;
