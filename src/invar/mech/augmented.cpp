@@ -104,9 +104,19 @@ Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX
 }
 
 Verdict Augmented::solve(const Bodies& bodies, const Load& load, Accelerations& accelerations, std::vector<Wrench>& reactions) {
+  return solve_into(bodies, load, nullptr, accelerations, reactions);
+}
+
+Verdict Augmented::solve(const Bodies& bodies, const Load& load, const VecX& wound, Accelerations& accelerations,
+                         std::vector<Wrench>& reactions) {
+  return solve_into(bodies, load, &wound, accelerations, reactions);
+}
+
+Verdict Augmented::solve_into(const Bodies& bodies, const Load& load, const VecX* wound, Accelerations& accelerations,
+                              std::vector<Wrench>& reactions) {
   accelerations_.swap(accelerations);
   reactions_.swap(reactions);
-  const Verdict verdict = accelerate(bodies, load, nullptr);
+  const Verdict verdict = accelerate(bodies, load, wound);
   accelerations_.swap(accelerations);
   reactions_.swap(reactions);
   return verdict;

@@ -34,6 +34,11 @@ class Augmented final : public Formulation {
   /// a turn). The outputs must have one entry per body and per joint. No heap.
   Verdict solve(const Bodies& bodies, const Load& load, Accelerations& accelerations, std::vector<Wrench>& reactions);
 
+  /// The same with turns counted, and what dampers and friction took in the last solve, W.
+  Verdict solve(const Bodies& bodies, const Load& load, const VecX& wound, Accelerations& accelerations,
+                std::vector<Wrench>& reactions);
+  double dissipation() const { return dissipation_; }
+
   /// The parts of evaluate and settle that know no coordinates, for formulations that have others: everything at out.bodies, and
   /// Bodies moved onto position and velocity constraints from nearby.
   Verdict evaluate_bodies(const VecX& wound, const Load& load, Evaluation& out);
@@ -46,6 +51,8 @@ class Augmented final : public Formulation {
 
  private:
   Verdict accelerate(const Bodies& bodies, const Load& load, const VecX* wound);
+  Verdict solve_into(const Bodies& bodies, const Load& load, const VecX* wound, Accelerations& accelerations,
+                     std::vector<Wrench>& reactions);
 
   AugmentedOptions options_;
   std::vector<int> measured_;  // joints whose coordinates every call needs: passive parts, couplings

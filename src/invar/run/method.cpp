@@ -8,12 +8,13 @@
 
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/cayley/skeleton.hpp"
+#include "invar/mech/minimal/minimal.hpp"
 #include "invar/mech/natural.hpp"
 
 namespace invar {
 
 const std::vector<std::string>& formulation_names() {
-  static const std::vector<std::string> names = {"augmented", "natural"};
+  static const std::vector<std::string> names = {"augmented", "minimal", "natural"};
   return names;
 }
 
@@ -31,6 +32,9 @@ std::optional<Objection> pair_objection(const Method& m, const Integrator& integ
                      fmt::format("'{}' keeps the constraints itself: there is nothing to stabilise", m.integrator)};
   if (m.formulation == "natural" && baumgarte)
     return Objection{"baumgarte", "the natural formulation has no Baumgarte terms; flows are projected"};
+  if (m.formulation == "minimal" && (baumgarte || !m.project))
+    return Objection{baumgarte ? "baumgarte" : "project",
+                     "minimal coordinates meet all constraints: there is nothing to stabilise"};
   return {};
 }
 
@@ -65,6 +69,7 @@ std::string default_integrator(const std::string& formulation) { return formulat
 
 std::unique_ptr<Formulation> make_formulation(const Model& model, const Method& method) {
   if (method.formulation == "natural") return std::make_unique<Natural>(model, NaturalOptions{.project = method.project});
+  if (method.formulation == "minimal") return std::make_unique<Minimal>(model);
   AugmentedOptions options;
   options.project = method.project;
   options.baumgarte_alpha = method.baumgarte_alpha;

@@ -26,9 +26,9 @@ struct Objection {
 };
 
 /// The first objection to a method, if any. The table of legal pairs:
-///                                              augmented   natural
-///   rk4, semi_implicit_euler, dopri5 (flows)   yes         yes, with projection instead of Baumgarte's terms
-///   steppers                                   no          yes, without projection: they keep the constraints themselves
+///                                              augmented   minimal                  natural
+///   rk4, semi_implicit_euler, dopri5 (flows)   yes         yes: nothing to project  yes, projection, no Baumgarte's terms
+///   steppers                                   no          no                       yes: nothing to project
 std::optional<Objection> objection(const Method& method);
 /// The same, with what the formulation has against a model.
 std::optional<Objection> objection(const Method& method, const Model& model);

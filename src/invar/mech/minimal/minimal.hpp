@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/mech/augmented.hpp"
+#include "invar/mech/minimal/joint_tree.hpp"
+
+namespace invar {
+
+struct MinimalOptions {
+  std::vector<int> independent;  ///< freedoms of the model that shall be independent; others are chosen by conditioning
+};
+
+/// Paper B: an ordinary differential equation in the degrees of freedom, closed chains included.
+/// State: q, v are coordinates and rates of all joints of a spanning tree (JointTree). The independent ones are integrated; the
+/// others follow from them exactly at every evaluation and are kept as the place where that search starts.
+/// Accelerations come from the elimination over the body-joint graph at the Bodies of q, v: O(N) for trees. The matrices of the
+/// paper are made on demand (Partition).
+/// Law: no drift, whatever the step: joints and closures hold to round-off at every state.
+class Minimal final : public Formulation {
+ public:
+  explicit Minimal(const Model& model, const MinimalOptions& options = {});
+
+  using Formulation::set;
+  void set(const Bodies& bodies, State& x, const VecX& turns) override;
+  void bodies(const State& x, Bodies& out) const override;
+  Verdict rate(const State& x, const Load& load, Rate& rate) override;
+  Verdict evaluate(const State& x, const Load& load, Evaluation& out) override;
+  void retract(const State& from, const VecX& u, State& to) const override;
+  void pull(const VecX& u, const VecX& v, VecX& u_dot) const override;
+  const Mobility& mobility() const override { return unreduced_.mobility(); }
+  /// Ends a step; chooses other independent freedoms where the present ones describe the motion badly.
+  Verdict settle(State& x) override;
+
+  JointTree& tree() { return tree_; }
+  const JointTree& tree() const { return tree_; }
+  long changes_of_freedoms() const { return changes_; }
+
+ private:
+  Verdict complete(const State& x) const;
+
+  JointTree tree_;
+  Augmented unreduced_;
+  mutable VecX whole_q_, whole_v_;  // of the state being worked on, with what depends
+  mutable Bodies bodies_;           // there
+  Accelerations accelerations_;
+  std::vector<Wrench> reactions_;
+  VecX q_, v_, vdot_;  // of all joints
+  long changes_ = 0;
+};
+
+}  // namespace invar
