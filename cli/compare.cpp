@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "console.hpp"
@@ -63,10 +64,11 @@ void print_table(const CompareResult& result, const Context& context) {
       continue;
     }
     for (const double d : c.largest) fmt::print(" {:>12.2e}", d);
-    fmt::print(" {:>9.2g} {:>9.4g} {:>10.1e} {:>9} {:>8.2f}", c.ratio, c.resolved, c.power_balance, c.steps, c.wall);
-    if (c.verdict == Comparison::Verdict::Exceeded)
-      fmt::print("  {} exceeds {:.1e} {} at t = {:g} s", kQuantityNames[c.worst].name, c.bound[static_cast<std::size_t>(c.worst)],
-                 kQuantityNames[c.worst].unit, c.at[static_cast<std::size_t>(c.worst)]);
+    fmt::print(" {:>9.2g} {:>9.4g} {:>10.1e} {:>9} {:>8.2f}", c.worst.ratio, c.resolved, c.power_balance, c.steps, c.wall);
+    if (c.verdict == Comparison::Verdict::Exceeded) {
+      const QuantityName& q = kQuantityNames[c.worst.quantity];
+      fmt::print("  {}: {:.2e} exceeds {:.2e} {} at t = {:g} s", q.name, c.worst.difference, c.worst.bound, q.unit, c.worst.at);
+    }
     if (c.verdict == Comparison::Verdict::Unresolved) fmt::print("  unresolved: its steps are too long for this motion");
     if (!c.reason.empty()) fmt::print("  later it failed: {}", c.reason);
     fmt::print("\n");
@@ -96,7 +98,11 @@ Json to_json(const Comparison& c) {
   out["largest"] = quantities(c.largest);
   out["at"] = quantities(c.at);
   out["bound"] = quantities(c.bound);
-  out["of_bound"] = number(c.ratio);
+  out["of_bound"] = number(c.worst.ratio);
+  out["worst"] = {{"quantity", kQuantityNames[c.worst.quantity].name},
+                  {"difference", number(c.worst.difference)},
+                  {"bound", number(c.worst.bound)},
+                  {"at", c.worst.at}};
   out["resolved_until"] = c.resolved;
   out["power_balance"] = number(c.power_balance);
   out["instants"] = c.instants;
@@ -158,6 +164,18 @@ void compare_verb(const Arguments& args, Context& context) {
     context.exit_code = kNumericsFailed;
 }
 
+// Refuses what is no positive number, with what was given and what is allowed.
+CLI::Validator positive() {
+  return CLI::Validator(
+      [](std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        const bool good = end != text.c_str() && *end == '\0' && value > 0 && std::isfinite(value);
+        return good ? std::string() : fmt::format("'{}' was given, a positive number is wanted", text);
+      },
+      "positive");
+}
+
 }  // namespace
 
 void add_compare(CLI::App& app, Context& context) {
@@ -168,12 +186,12 @@ void add_compare(CLI::App& app, Context& context) {
   verb->add_option("--reference", args->reference,
                    "What the others are compared with, FORMULATION/METHOD; default: the scenario's own");
   verb->add_option("--only", args->only, "Names or parts of names: natural, rk4, natural/petrov_galerkin/1 (may be repeated)");
-  verb->add_option("--step", args->step, "Step of fixed-step methods, s; default: the scenario's")->check(CLI::PositiveNumber);
+  verb->add_option("--step", args->step, "Step of fixed-step methods, s; default: the scenario's")->check(positive());
   verb->add_option(
           "--bound", args->bound,
           "Largest difference, as a part of the size of the motion; default: three times the errors that the methods show "
           "against themselves at half the step")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   verb->add_flag("--json", args->json, "Print JSON, differences over time included");
   verb->footer(
       "Exit code 1 where a difference exceeds its bound, 3 where a method fails. -v prints the differences over time.\n"

@@ -41,9 +41,40 @@ TEST(Compare, WaysOfOneMotionAgreeWithinTheErrorsThatTheyShow) {
 TEST(Compare, ABoundThatIsExceededIsExitCodeOneAndNamesWhatAndWhen) {
   const Ended e = invar({"compare", scenario("pendulum"), "--bound", "1e-6"});
   EXPECT_EQ(e.code, 1) << e.out;
-  EXPECT_TRUE(has(e.out, "exceeds") && has(e.out, "at t = ")) << e.out;
+  EXPECT_TRUE(has(e.out, " exceeds ") && has(e.out, " at t = ")) << e.out;
   const Ended wide = invar({"compare", scenario("pendulum"), "--bound", "1"});
   EXPECT_EQ(wide.code, 0) << wide.out;
+}
+
+// The difference over its bound is the ratio, and it is the one of the series at its time. Errors of long steps grow, and bounds
+// with them: the largest difference is not the worst one.
+TEST(Compare, TheWorstDifferenceComesWithItsOwnBoundAndTime) {
+  const Ended e = invar({"compare", scenario("pendulum"), "--step", "0.1", "--json"});
+  const json result = json::parse(e.out);
+  int seen = 0;
+  for (const json& w : result["ways"]) {
+    if (!w.contains("worst") || w["of_bound"].get<double>() == 0) continue;
+    const json& worst = w["worst"];
+    const std::string quantity = worst["quantity"];
+    const double difference = worst["difference"], bound = worst["bound"];
+    EXPECT_NEAR(difference / bound, w["of_bound"].get<double>(), 1e-12 * w["of_bound"].get<double>()) << w["way"];
+    const json& times = w["over_time"]["time"];
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      if (times[k] != worst["at"]) continue;
+      ++seen;
+      EXPECT_EQ(w["over_time"][quantity][k], difference) << w["way"];
+    }
+  }
+  EXPECT_GT(seen, 3);
+}
+
+TEST(Compare, RefusesAStepOrABoundThatIsNotPositiveInPlainWords) {
+  for (const char* option : {"--step", "--bound"})
+    for (const char* text : {"-1", "0", "nan", "inf", "fast", "1e-3s"}) {
+      const Ended e = invar({"compare", scenario("pendulum"), std::string(option) + "=" + text});
+      EXPECT_EQ(e.code, 2) << text;
+      EXPECT_TRUE(has(e.err, std::string(option) + ": '" + text + "' was given, a positive number is wanted")) << e.err;
+    }
 }
 
 TEST(Compare, OnlyAndReferenceChooseByName) {

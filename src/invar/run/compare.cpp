@@ -188,10 +188,10 @@ void judge(const Comparer& comparer, const Comparer::Done& done, const Comparer:
     for (int n = 0; n < kQuantities; ++n) {
       if (d[n] > out.largest[n] || d[n] != d[n]) out.largest[n] = d[n], out.at[n] = t, out.bound[n] = limit[n];
       const double ratio = d[n] / limit[n];
-      if (ratio > out.ratio || ratio != ratio) out.ratio = ratio, out.worst = n;
+      if (ratio > out.worst.ratio || ratio != ratio) out.worst = {n, d[n], limit[n], t, ratio};
     }
   });
-  if (!(out.ratio <= 1)) out.verdict = Comparison::Verdict::Exceeded;
+  if (!(out.worst.ratio <= 1)) out.verdict = Comparison::Verdict::Exceeded;
   if (out.instants < 2) out.verdict = Comparison::Verdict::Unresolved;
 }
 

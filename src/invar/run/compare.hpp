@@ -27,6 +27,14 @@ inline constexpr QuantityName kQuantityNames[kQuantities] = {
     {"position", "m"}, {"attitude", "rad"}, {"velocity", "m/s"}, {"angular_rate", "rad/s"},
     {"force", "N"},    {"moment", "N m"},   {"energy", "J"}};
 
+/// The difference that is the largest part of the bound of its instant.
+struct Worst {
+  int quantity = kPosition;
+  double difference = 0, bound = 0;  ///< in the unit of the quantity
+  double at = 0;                     ///< s
+  double ratio = 0;                  ///< difference over bound
+};
+
 /// How one way differs from the reference.
 struct Comparison {
   enum class Verdict {
@@ -41,9 +49,8 @@ struct Comparison {
   std::string reason;              ///< Refused, Failed; otherwise not empty where the numerics failed later
   Quantities largest{};            ///< differences while the motion is resolved
   Quantities at{};                 ///< s; when
-  Quantities bound{};              ///< in the same units
-  double ratio = 0;                ///< the largest difference over its bound
-  int worst = kPosition;           ///< the quantity that it belongs to
+  Quantities bound{};              ///< then, in the same units
+  Worst worst;                     ///< where bounds change in time, not one of the largest differences
   double power_balance = 0;        ///< J; largest energy error of the way itself
   double resolved = 0;             ///< s; until then the errors of both are below a tenth of the motion
   long instants = 0;               ///< that were compared
