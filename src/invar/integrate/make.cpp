@@ -17,8 +17,7 @@ namespace invar {
 
 namespace {
 
-/// Why these options make no sense, or an empty string.
-std::string flaw(const Dopri5Options& o) {
+std::optional<OptionFlaw> flaw(const Dopri5Options& o) {
   const struct {
     const char* name;
     double value;
@@ -26,28 +25,38 @@ std::string flaw(const Dopri5Options& o) {
                     {"position_tolerance", o.position_tolerance},
                     {"velocity_tolerance", o.velocity_tolerance},
                     {"auxiliary_tolerance", o.auxiliary_tolerance},
-                    {"h_min", o.h_min}};
+                    {"min_step", o.h_min}};
   for (const auto& [name, value] : tolerances)
-    if (!(value > 0) || !std::isfinite(value)) return fmt::format("{} must be a positive number, not {}", name, value);
-  if (!(o.h_max >= o.h_min)) return fmt::format("h_max = {} s is below h_min = {} s", o.h_max, o.h_min);
+    if (!(value > 0) || !std::isfinite(value))
+      return OptionFlaw{name, fmt::format("{} must be a positive number, not {}", name, value)};
+  if (!(o.h_max >= o.h_min))
+    return OptionFlaw{"max_step", fmt::format("max_step = {} s is below min_step = {} s", o.h_max, o.h_min)};
   if (!(o.h_first >= 0) || !std::isfinite(o.h_first))
-    return fmt::format("h_first must be a step length or zero, not {}", o.h_first);
+    return OptionFlaw{"first_step", fmt::format("first_step must be a step length or zero, not {}", o.h_first)};
   return {};
 }
 
-std::string flaw(std::string_view name, const StepperOptions& o) {
-  const StepperOptions none;
-  if (name != "petrov_galerkin") {
-    if (o.degree != none.degree || o.quadrature != none.quadrature || o.gradient != none.gradient || o.stabilised)
-      return "degree, quadrature, gradient and stabilised are options of petrov_galerkin";
-    return {};
-  }
-  if (o.degree < 0 || o.degree > 3) return fmt::format("degree must be 0, 1, 2 or 3, not {}", o.degree);
+std::optional<OptionFlaw> galerkin_flaw(const StepperOptions& o) {
+  if (o.degree < 0 || o.degree > 3) return OptionFlaw{"degree", fmt::format("degree must be 0, 1, 2 or 3, not {}", o.degree)};
   if (o.quadrature < 0 || o.quadrature > 8)
-    return fmt::format("quadrature must be a number of points from 1 to 8, not {}", o.quadrature);
-  if (o.gradient == Gradient::Discrete && o.degree != 0) return "the discrete gradient belongs to degree 0";
-  if (o.gradient == Gradient::Discrete && o.quadrature != 0) return "the discrete gradient needs no quadrature";
+    return OptionFlaw{"quadrature", fmt::format("quadrature must be a number of points from 1 to 8, not {}", o.quadrature)};
+  if (o.gradient != Gradient::Discrete) return {};
+  if (o.degree != 0)
+    return OptionFlaw{"gradient", fmt::format("the discrete gradient belongs to degree 0, not to degree {}", o.degree)};
+  if (o.quadrature != 0) return OptionFlaw{"quadrature", "the discrete gradient needs no quadrature"};
   return {};
+}
+
+std::optional<OptionFlaw> flaw(std::string_view name, const StepperOptions& o) {
+  if (name == "petrov_galerkin") return galerkin_flaw(o);
+  const StepperOptions none;
+  const char* key = o.degree != none.degree           ? "degree"
+                    : o.quadrature != none.quadrature ? "quadrature"
+                    : o.gradient != none.gradient     ? "gradient"
+                    : o.stabilised                    ? "stabilised"
+                                                      : nullptr;
+  if (!key) return {};
+  return OptionFlaw{key, fmt::format("{} is an option of petrov_galerkin", key)};
 }
 
 /// Methods that need the structure of the natural formulation.
@@ -107,23 +116,25 @@ bool is_stepper(std::string_view name) {
   return std::any_of(steppers().begin(), steppers().end(), [name](const Known& s) { return name == s.name; });
 }
 
+std::optional<OptionFlaw> option_flaw(std::string_view name, const IntegratorOptions& options) {
+  if (is_stepper(name)) return flaw(name, options.stepper);
+  if (options.stepper.composition != Composition::None)
+    return OptionFlaw{"composition", "only steppers can be composed, which are symmetric"};
+  return name == "dopri5" ? flaw(options.dopri5) : std::nullopt;
+}
+
 Result<std::unique_ptr<Integrator>> make_integrator(std::string_view name, const IntegratorOptions& options) {
+  if (const auto no = option_flaw(name, options))
+    return fail(ErrorKind::Option, fmt::format("integrator '{}': {}", name, no->what));
   const StepperOptions& o = options.stepper;
-  if (!is_stepper(name) && o.composition != Composition::None)
-    return fail(ErrorKind::Option, fmt::format("integrator '{}': only steppers can be composed, which are symmetric", name));
   for (const Known& stepper : steppers()) {
     if (name != stepper.name) continue;
-    if (const std::string why = flaw(name, o); !why.empty())
-      return fail(ErrorKind::Option, fmt::format("integrator '{}': {}", name, why));
     if (o.composition == Composition::None) return stepper.make(o);
     return std::make_unique<Composed>(o.composition, stepper.make(o));
   }
   if (name == "rk4") return std::make_unique<Rk4>();
   if (name == "semi_implicit_euler") return std::make_unique<SemiImplicitEuler>();
-  if (name == "dopri5") {
-    if (const std::string why = flaw(options.dopri5); !why.empty()) return fail(ErrorKind::Option, "integrator 'dopri5': " + why);
-    return std::make_unique<Dopri5>(options.dopri5);
-  }
+  if (name == "dopri5") return std::make_unique<Dopri5>(options.dopri5);
   const std::string guess = nearest(name, integrator_names());
   const std::string hint = guess.empty() ? "known are " + joined(integrator_names()) : "did you mean '" + guess + "'?";
   return fail(ErrorKind::Option, fmt::format("there is no integrator '{}'; {}", name, hint));

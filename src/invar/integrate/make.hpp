@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,14 @@ const std::vector<std::string>& integrator_names();
 const std::vector<std::string>& flow_names();
 const std::vector<std::string>& stepper_names();
 bool is_stepper(std::string_view name);
+
+/// An option that makes no sense: its key in scenario files, and a sentence.
+struct OptionFlaw {
+  std::string key;
+  std::string what;
+};
+/// The first flaw of the options of a known integrator, if any.
+std::optional<OptionFlaw> option_flaw(std::string_view name, const IntegratorOptions& options);
 
 /// An integrator by name; an unknown name is refused with the nearest known one, and so are options that make no sense:
 /// tolerances and steps that are not positive, degrees out of range, compositions of flows. Call its reset before the first step.

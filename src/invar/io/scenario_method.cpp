@@ -41,6 +41,9 @@ void read_adaptive(const TomlTable& table, Dopri5Options& o) {
 constexpr const char* kGalerkinKeys[] = {"degree", "quadrature", "gradient", "stabilised"};
 
 void read_stepper(const TomlTable& table, const Method& method, StepperOptions& o) {
+  if (table.has("project"))
+    table.refuse("project", fmt::format("'{}' keeps the constraints itself: there is nothing to project; leave 'project' out",
+                                        method.integrator));
   o.composition = static_cast<Composition>(table.choice("composition", composition_names(), 0));
   if (method.integrator != "petrov_galerkin") {
     for (const char* key : kGalerkinKeys)
@@ -49,7 +52,7 @@ void read_stepper(const TomlTable& table, const Method& method, StepperOptions& 
   }
   o.degree = table.integer("degree", o.degree);
   if (table.has("quadrature") && (o.quadrature = table.integer("quadrature")) < 1)
-    table.refuse("quadrature", "'quadrature' is a number of Gauss points, at least 1");
+    table.refuse("quadrature", fmt::format("'quadrature' is a number of Gauss points, 1 to 8, not {}", o.quadrature));
   o.gradient = static_cast<Gradient>(table.choice("gradient", {"gauss", "discrete"}, 0));
   o.stabilised = table.boolean("stabilised", o.stabilised);
 }

@@ -46,7 +46,10 @@ std::optional<Objection> objection(const Method& m) {
     return Objection{"formulation", fmt::format("there is no formulation '{}' in this version; known are: {}", m.formulation,
                                                 fmt::join(formulations, ", "))};
   const auto integrator = make_integrator(m.integrator, m.options);
-  if (!integrator) return Objection{"method", integrator.error().what};
+  if (!integrator) {
+    const auto flaw = option_flaw(m.integrator, m.options);
+    return Objection{flaw ? flaw->key : "method", integrator.error().what};
+  }
   if (auto no = pair_objection(m, **integrator)) return no;
   if (!(*integrator)->adaptive() && !(m.step > 0 && std::isfinite(m.step)))
     return Objection{
