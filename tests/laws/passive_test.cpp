@@ -218,5 +218,39 @@ TEST(Stops, LoseNothingWithoutDampingAndOnlyLoseWithIt) {
     }
 }
 
+// Secants: their work over a step is the change of energy, whatever the ends are. Energies are below 100 J here: rounding 1e-14,
+// divided by nothing but the change itself.
+TEST(Stops, SecantTimesTheChangeIsTheChangeOfEnergy) {
+  Random random(31);
+  Passive p;
+  p.stiffness = 3, p.rest = 0.2, p.stop_stiffness = 40, p.lower = -0.5, p.upper = 0.7;
+  for (int i = 0; i < 500; ++i) {
+    const double q0 = random.uniform(-1.5, 1.5), q1 = i % 10 == 0 ? q0 : q0 + random.uniform(-2, 2) * std::pow(10.0, -(i % 8));
+    const double change = spring_and_stop_energy(p, q1) - spring_and_stop_energy(p, q0);
+    EXPECT_NEAR(spring_and_stop_secant(p, q0, q1) * (q1 - q0), change, 1e-13) << q0 << " to " << q1;
+    const PassiveStep step = passive_over_step(p, q0, q1, 0.01);
+    EXPECT_NEAR(step.effort * (q1 - q0), -change, 1e-13) << q0 << " to " << q1;
+    EXPECT_EQ(step.lost, 0);
+  }
+}
+
+// Turns of 5e-7 to 0.5 rad: above the turn from which on moments are corrected the work is exact, below it the moment halfway
+// does it up to the third order, 1e-15 rad³ times a stiffness of 10. Energies below 10 J are rounded at 1e-15.
+TEST(BallSpring, ExactMomentDoesTheWorkOfTheChangeOfEnergy) {
+  Random random(32);
+  for (int i = 0; i < 200; ++i)
+    for (const SpringLaw law : kConservative) {
+      const Vec3 k(random.uniform(1, 10), random.uniform(1, 10), random.uniform(1, 10));
+      const Vec3 rest = random_vector(random, 0.3);
+      const Quat q0 = exp_so3(rest) * mild_attitude(random, 0.6);
+      const Vec3 turn = std::pow(10.0, -6.0 * random.unit()) * random_unit(random);
+      const Quat q1 = exp_so3(0.5 * turn) * q0;
+      const Vec3 halfway = spherical_spring_halfway(law, k, rest, q0, q1);
+      const Vec3 moment = spherical_spring_exact(law, k, rest, q0, q1, halfway, 0.5 * turn);
+      const double change = spherical_spring_energy(law, k, rest, q1) - spherical_spring_energy(law, k, rest, q0);
+      EXPECT_NEAR(moment.dot(0.5 * turn), -change, 2e-14) << turn.norm();
+    }
+}
+
 }  // namespace
 }  // namespace invar::testing

@@ -19,27 +19,6 @@
 namespace invar {
 namespace {
 
-// Relative rotations (rad) below this change the energy of a ball's spring like its moment at the middle, to round-off.
-constexpr double kSmallTurn = 3e-5;
-
-// (max(0, b)² - max(0, a)²) / (2 (b - a)): the secant of a one-sided spring, 0/0 taken care of.
-double one_sided(double a, double b) {
-  if (a >= 0 && b >= 0) return 0.5 * (a + b);
-  if (a <= 0 && b <= 0) return 0;
-  const double pa = std::max(0.0, a), pb = std::max(0.0, b);
-  return 0.5 * (pa + pb) * ((pb - pa) / (b - a));
-}
-
-// (V(q1) - V(q0)) / (q1 - q0) of spring and stops.
-double secant(const Passive& p, double q0, double q1) {
-  double sum = p.stiffness * (0.5 * (q0 + q1) - p.rest);
-  if (p.stop_stiffness > 0) {
-    sum += p.stop_stiffness * one_sided(q0 - p.upper, q1 - p.upper);
-    sum -= p.stop_stiffness * one_sided(p.lower - q0, p.lower - q1);
-  }
-  return sum;
-}
-
 double elastic_effort(const Passive& p, double q) {
   double unused = 0;
   return spring_and_stop(p, q, 0, unused);
@@ -143,7 +122,7 @@ void NaturalForces::add_discrete(const VecX& x0, const VecX& x1, const VecX& mid
     if (s.freedom.kind == NaturalFreedom::Kind::Ball) continue;
     const NaturalChange step = change(c_, s.freedom, x0, x1, mid);
     const double q0 = coordinate(c_, s.freedom, x0, wound[s.v]);
-    step.gradient.add_to(f, -factor * secant(s.passive, q0, q0 + step.change), c_.per_body());
+    step.gradient.add_to(f, -factor * spring_and_stop_secant(s.passive, q0, q0 + step.change), c_.per_body());
   }
   for (const Ball& ball : balls_) add_ball_discrete(ball, x0, x1, mid, factor, f);
   for (const Line& line : tendons_) {
@@ -266,15 +245,11 @@ void NaturalForces::add_ball_discrete(const Ball& ball, const VecX& x0, const Ve
   const SpringLaw law = c_.model().joints()[static_cast<std::size_t>(ball.joint)].spring_law;
   Quat q_WF;
   const Quat q0 = relative(ball, x0, &q_WF), q1 = relative(ball, x1, nullptr);
-  const Quat half = normalized(Quat(q0.coeffs() + (q0.dot(q1) < 0 ? -1.0 : 1.0) * q1.coeffs()));
   change_ = x1 - x0;
   const Vec3 b_P = 0.5 * angular_rate(c_, ball.parent, mid, change_), b_C = 0.5 * angular_rate(c_, ball.child, mid, change_);
-  const Vec3 m = q_WF * spherical_spring_moment(law, ball.stiffness, ball.rest, half), u = 2 * (b_C - b_P);
-  Vec3 moment = (m + b_P.cross(m)) / (1 + b_P.dot(b_C));
-  if (law != SpringLaw::EulerPrinted && u.norm() > kSmallTurn) {
-    const double lacks = ball_energy(ball, x1) - ball_energy(ball, x0) + moment.dot(u);
-    moment -= lacks / u.squaredNorm() * u;
-  }
+  const Vec3 m = q_WF * spherical_spring_halfway(law, ball.stiffness, ball.rest, q0, q1), u = 2 * (b_C - b_P);
+  const Vec3 paired = (m + b_P.cross(m)) / (1 + b_P.dot(b_C));
+  const Vec3 moment = spherical_spring_exact(law, ball.stiffness, ball.rest, q0, q1, paired, u);
   add_moment(c_, ball.child, mid, moment, factor, f);
   add_moment(c_, ball.parent, mid, moment, -factor, f);
 }

@@ -25,6 +25,9 @@ int ball_start(const Joint& joint) {
 
 namespace {
 
+// Below this turn (rad) the correction of a ball's moment, of second order in the turn, is less than rounding would make of it.
+constexpr double kSmallTurn = 1e-5;
+
 /// Force that pushes back (>= 0) at depth d with rate d'.
 double stop_force(const Passive& p, double depth, double rate) {
   return depth <= 0 ? 0.0 : std::max(0.0, p.stop_stiffness * depth * (1 + p.stop_damping * rate));
@@ -139,8 +142,35 @@ double spherical_spring_energy(SpringLaw law, const Vec3& stiffness, const Vec3&
   return 0.5 * stiffness.dot(a.cwiseAbs2());
 }
 
-// Springs: the mean of both ends is the secant of a parabola. Stops: the secant of their energy, or its slope where the step is
-// too short to tell; their damping acts on the mean depth. Friction and damping see the mean rate.
+// Both inside: the mean. One inside: the change is at least as long as its depth.
+double depth_secant(double a, double b) {
+  if (a >= 0 && b >= 0) return 0.5 * (a + b);
+  if (a <= 0 && b <= 0) return 0;
+  const double pa = std::max(0.0, a), pb = std::max(0.0, b);
+  return 0.5 * (pa + pb) * ((pb - pa) / (b - a));
+}
+
+double spring_and_stop_secant(const Passive& p, double q0, double q1) {
+  double sum = p.stiffness * (0.5 * (q0 + q1) - p.rest);
+  if (p.stop_stiffness > 0)
+    sum += p.stop_stiffness * (depth_secant(q0 - p.upper, q1 - p.upper) - depth_secant(p.lower - q0, p.lower - q1));
+  return sum;
+}
+
+Vec3 spherical_spring_halfway(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q0_FM, const Quat& q1_FM) {
+  const double side = q0_FM.dot(q1_FM) < 0 ? -1.0 : 1.0;
+  return spherical_spring_moment(law, stiffness, rest, normalized(Quat((q0_FM.coeffs() + side * q1_FM.coeffs()).eval())));
+}
+
+Vec3 spherical_spring_exact(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q0_FM, const Quat& q1_FM,
+                            const Vec3& moment, const Vec3& turn) {
+  if (law == SpringLaw::EulerPrinted || !(turn.norm() > kSmallTurn)) return moment;
+  const double change =
+      spherical_spring_energy(law, stiffness, rest, q1_FM) - spherical_spring_energy(law, stiffness, rest, q0_FM);
+  return moment - (change + moment.dot(turn)) / turn.squaredNorm() * turn;
+}
+
+// Damping of stops acts on the mean depth; friction and damping see the mean rate.
 PassiveStep passive_over_step(const Passive& p, double q0, double q1, double h) {
   PassiveStep out;
   const double rate = (q1 - q0) / h;
@@ -148,18 +178,15 @@ PassiveStep passive_over_step(const Passive& p, double q0, double q1, double h) 
   out.lost = -out.effort * rate;
   const double tanh = std::tanh(rate / p.friction_velocity);
   out.slope = -(p.damping + (p.friction > 0 ? p.friction * (1 - tanh * tanh) / p.friction_velocity : 0.0)) / h;
-  out.effort -= p.stiffness * (0.5 * (q0 + q1) - p.rest);
+  out.effort -= spring_and_stop_secant(p, q0, q1);
   out.slope -= 0.5 * p.stiffness;
   for (const double side : {1.0, -1.0}) {
     const double limit = side > 0 ? p.upper : -p.lower;
-    const double d0 = std::max(0.0, side * q0 - limit), d1 = std::max(0.0, side * q1 - limit);
-    if (d0 + d1 == 0) continue;
-    const double change = side * (q1 - q0);
-    // d1² - d0² over the change; with one end outside, the change is at least as long as the depth of the other.
-    const double depth = d0 > 0 && d1 > 0 ? 0.5 * (d0 + d1) : 0.5 * (d1 - d0) * (d1 + d0) / change;
-    const double damped = std::max(-1.0, p.stop_damping * change / h);
-    out.effort -= side * p.stop_stiffness * depth * (1 + damped);
-    out.lost += p.stop_stiffness * depth * damped * change / h;
+    const double depth = depth_secant(side * q0 - limit, side * q1 - limit);
+    if (depth == 0) continue;
+    const double damped = std::max(-1.0, p.stop_damping * side * rate);
+    out.effort -= side * p.stop_stiffness * depth * damped;
+    out.lost += p.stop_stiffness * depth * damped * side * rate;
     out.slope -= 0.5 * p.stop_stiffness * (1 + damped) + p.stop_stiffness * depth * p.stop_damping / h;
   }
   return out;
@@ -176,16 +203,8 @@ BallStep passive_over_step(const Joint& joint, const Quat& q0_FM, const Quat& q1
   }
   out.lost = -out.moment.dot(rate);
   if (!joint.has_spring) return out;
-  // The moment halfway, corrected along the rate so that its work is the change of energy. Below 1e-5 rad the correction, of
-  // third order in the angle turned, is less than rounding would make of it.
-  const Quat middle = normalized(Quat((q0_FM.coeffs() + (q0_FM.dot(q1_FM) < 0 ? -1.0 : 1.0) * q1_FM.coeffs()).eval()));
-  Vec3 moment = spherical_spring_moment(joint.spring_law, stiffness, rest, middle);
-  if (joint.spring_law != SpringLaw::EulerPrinted && std::abs(h) * rate.norm() > 1e-5) {
-    const double change = spherical_spring_energy(joint.spring_law, stiffness, rest, q1_FM) -
-                          spherical_spring_energy(joint.spring_law, stiffness, rest, q0_FM);
-    moment -= (change / h + moment.dot(rate)) / rate.squaredNorm() * rate;
-  }
-  out.moment += moment;
+  const Vec3 halfway = spherical_spring_halfway(joint.spring_law, stiffness, rest, q0_FM, q1_FM);
+  out.moment += spherical_spring_exact(joint.spring_law, stiffness, rest, q0_FM, q1_FM, halfway, h * rate);
   return out;
 }
 

@@ -26,6 +26,17 @@ int ball_start(const Joint& joint);
 Vec3 spherical_spring_moment(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q_FM);
 double spherical_spring_energy(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q_FM);
 
+/// Secants of elastic energies, for methods that account for energy exactly. Of a spring with stops: (V(q1) - V(q0))/(q1 - q0);
+/// and the mean depth of a stop by which its energy changes, (max(0, b)² - max(0, a)²)/(2 (b - a)) for ends a, b along it, of
+/// which positive ones are inside. Neither divides by a change that may vanish.
+double spring_and_stop_secant(const Passive& p, double q0, double q1);
+double depth_secant(double a, double b);
+/// Of a spherical joint's spring while q0_FM turns into q1_FM: the moment halfway, in the axes of F; and any moment close to it,
+/// corrected along the rotation `turn` of the step, in its own axes, so that its work moment·turn is what the spring gives.
+Vec3 spherical_spring_halfway(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q0_FM, const Quat& q1_FM);
+Vec3 spherical_spring_exact(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q0_FM, const Quat& q1_FM,
+                            const Vec3& moment, const Vec3& turn);
+
 /// The passive parts of one scalar freedom over a step h from q0 to q1, for methods that account for energy exactly:
 ///   effort (q1 - q0) = -(change of elastic energy) - h lost,   lost >= 0.
 struct PassiveStep {
