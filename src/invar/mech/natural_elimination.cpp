@@ -80,8 +80,6 @@ bool NaturalElimination::active(int r) const {
   return place.node >= 0 || active_[static_cast<std::size_t>(place.index)];
 }
 
-int NaturalElimination::active_rows() const { return static_cast<int>(std::count(active_.begin(), active_.end(), 1)); }
-
 void NaturalElimination::add(int e, int a, int u, int b, double factor, const MatX& block) {
   const int n = coordinates_.per_body(), na = node_of(a), nb = node_of(b);
   MatX* target = nullptr;

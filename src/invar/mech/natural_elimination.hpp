@@ -47,7 +47,6 @@ class NaturalElimination {
   void choose(const VecX& x);
   void use(const NaturalElimination& other) { active_ = other.active_; }
   int closure_rows() const { return static_cast<int>(active_.size()); }
-  int active_rows() const;
   /// Whether row r takes part.
   bool active(int r) const;
 

@@ -129,7 +129,6 @@ class Tree {
   Quat attitude(int body, const Rot& R) const;       ///< of a body whose slot has the axes R
   std::vector<Slot<G>>& slots() { return slots_; }
   const std::vector<Slot<G>>& slots() const { return slots_; }
-  const std::vector<double>& multipliers() const { return lambda_; }
   /// Of the ties in the last projection: M (v_given - v_found) = Σ rowᵀ multiplier + joint wrenches.
   const std::vector<double>& projection_multipliers() const { return mu_; }
   const std::vector<Tie<G>>& ties() const { return ties_; }
@@ -199,7 +198,8 @@ class Tree {
   void columns_one(Slot<G>& b, const Vec& e, const Vec& y);
   void add_to_D(const Slot<G>& b);
   void decide_rows();
-  bool solve_rows(const std::vector<int>& rows);
+  int solve_rows(const std::vector<int>& rows);
+  int joint_of_row(int row) const;
   double substitute(bool update, double h);
 
   const Model& model_;
@@ -228,6 +228,8 @@ class Tree {
   Load load_, asked_;  // what acts there; as it was told
 
   std::vector<double> guess_;                   // unknowns
+  std::vector<Vec> at_rest_;                    // per slot; workspace of place
+  std::vector<double> rotors_at_rest_;          // per slot; workspace of place
   std::vector<double> lambda_, dlambda_, mu_;   // rows: impulses, increments, of the projection
   std::vector<double> D_, value_, lu_, right_;  // rows x rows, rows; workspace
   std::vector<double> least_;                   // rows: inverse mass or inertia of the whole

@@ -254,9 +254,9 @@ void Tree<G>::decide_rows() {
   if (!same || kept_.size() != before) forget();
 }
 
-// D dλ = -value on some rows, by elimination with row exchanges.
+// D dλ = -value on some rows, by elimination with row exchanges. Returns -1, or the row that is left without a pivot.
 template <class G>
-bool Tree<G>::solve_rows(const std::vector<int>& rows) {
+int Tree<G>::solve_rows(const std::vector<int>& rows) {
   const std::size_t n = rows.size();
   std::fill(dlambda_.begin(), dlambda_.end(), 0.0);
   for (std::size_t r = 0; r < n; ++r) {
@@ -268,7 +268,7 @@ bool Tree<G>::solve_rows(const std::vector<int>& rows) {
     std::size_t best = p;
     for (std::size_t r = p + 1; r < n; ++r)
       if (std::abs(lu_[r * n + p]) > std::abs(lu_[best * n + p])) best = r;
-    if (!(std::abs(lu_[best * n + p]) > 0)) return false;
+    if (!(std::abs(lu_[best * n + p]) > 0)) return rows[p];
     if (best != p) {
       std::swap_ranges(lu_.begin() + static_cast<std::ptrdiff_t>(best * n),
                        lu_.begin() + static_cast<std::ptrdiff_t>(best * n + n), lu_.begin() + static_cast<std::ptrdiff_t>(p * n));
@@ -287,7 +287,15 @@ bool Tree<G>::solve_rows(const std::vector<int>& rows) {
     right_[p] /= lu_[p * n + p];
     dlambda_[static_cast<std::size_t>(rows[p])] = right_[p];
   }
-  return true;
+  return -1;
+}
+
+// The joint that a row belongs to; -1 for couplings and tendons.
+template <class G>
+int Tree<G>::joint_of_row(int row) const {
+  for (const Tie<G>& tie : ties_)
+    if (row >= tie.row && row < tie.row + tie.rows) return tie.joint;
+  return -1;
 }
 
 // Increments from the root to the leaves; returns the largest, as a velocity.
@@ -342,10 +350,11 @@ double Tree<G>::substitute(bool update, double h) {
   return std::sqrt(largest);
 }
 
-#define INVAR_MEMBERS(G)                                      \
-  template Verdict Tree<G>::eliminate(double);                \
-  template void Tree<G>::decide_rows();                       \
-  template bool Tree<G>::solve_rows(const std::vector<int>&); \
+#define INVAR_MEMBERS(G)                                     \
+  template Verdict Tree<G>::eliminate(double);               \
+  template void Tree<G>::decide_rows();                      \
+  template int Tree<G>::solve_rows(const std::vector<int>&); \
+  template int Tree<G>::joint_of_row(int) const;             \
   template double Tree<G>::substitute(bool, double);
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)

@@ -123,8 +123,8 @@ void Tree<G>::place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodi
 template <class G>
 Verdict Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
   forget();
-  std::vector<Vec> velocities(slots_.size(), Vec::Zero());
-  std::vector<double> rotors(slots_.size(), 0.0);
+  at_rest_.assign(slots_.size(), Vec::Zero());
+  rotors_at_rest_.assign(slots_.size(), 0.0);
   for (int i = 1; i < static_cast<int>(slots_.size()); ++i) {
     place_slot(i, q, v, bodies);
     // Node 1 starts where node 0 is.
@@ -138,7 +138,7 @@ Verdict Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
       tie.q0 = tie.q1 = q[joint.q0 + tie.freedom - joint.v0];
     }
   kept_.clear();
-  const Verdict verdict = project(velocities, rotors);  // decides which closure rows are independent here
+  const Verdict verdict = project(at_rest_, rotors_at_rest_);  // decides which closure rows are independent here
   place_pins();
   measure_lines();
   keep_lines();

@@ -344,7 +344,7 @@ Verdict Tree<G>::iterate(double h, const Load* load, double& increment) {
   if (const Verdict v = eliminate(h); !v.ok()) return {Status::NotConverged, v.body, v.joint, v.value};
   if (rows_ > 0) {
     soften();
-    if (!solve_rows(active_)) return {Status::Singular, -1, ties_.front().joint, 0};
+    if (const int row = solve_rows(active_); row >= 0) return {Status::Singular, -1, joint_of_row(row), 0};
   }
   increment = substitute(true, h);
   return {};
@@ -450,7 +450,7 @@ Verdict Tree<G>::project(std::vector<Vec>& velocities, std::vector<double>& roto
   Verdict verdict = eliminate(0);
   if (verdict.ok() && rows_ > 0) {
     decide_rows();
-    if (!solve_rows(kept_)) verdict.status = Status::Singular;
+    if (const int row = solve_rows(kept_); row >= 0) verdict = {Status::Singular, -1, joint_of_row(row), 0};
   }
   if (verdict.ok()) {
     substitute(false, 0);
