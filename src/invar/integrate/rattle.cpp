@@ -3,7 +3,7 @@
 //   M (v½ - v0) - G(x0)ᵀ μ0 = h/2 f(x0, v½),     x1 = x0 + h v½,   g(x1) = 0
 //   M (v1 - v½) - G(x1)ᵀ μ1 = h/2 f(x1, v½),     G(x1) v1 = 0
 // The first line is solved by Newton's method for (v½ - v0, μ0) with the matrix [M + h/2 C  -G(x0)ᵀ; G(x1) 0], the row divided by
-// h, C the slope of dampers; the second line is linear. M may be singular as long as it is definite on ker G.
+// h, C the slope of dampers and friction; the second line is linear. M may be singular as long as it is definite on ker G.
 #include "invar/integrate/rattle.hpp"
 
 #include <cmath>
@@ -15,6 +15,7 @@ namespace invar {
 namespace {
 
 constexpr int kMaxIterations = 30;
+constexpr int kDepth = 10;           // a step is halved at most so many times
 constexpr double kRounding = 4e-16;  // of speeds
 constexpr double kSlow = 1e-9;       // lengths of the model per step
 
@@ -28,6 +29,7 @@ Rattle::Workspace::Workspace(const Natural& n)
       mu(VecX::Zero(n.coordinates().rows())),
       v_half(w),
       x1(w),
+      v_before(w),
       force(w),
       product(w),
       right(w),
@@ -41,9 +43,16 @@ void Rattle::reset(const System& system, const State& x, double) {
   if (!work_ || serial_ != natural.serial()) work_ = std::make_unique<Workspace>(natural);
   serial_ = natural.serial();
   start_ = end_ = x;
+  parts_.assign(kDepth + 1, x);
   report_ = {};
   fresh_ = true;
   h_ = 0;
+}
+
+// Nothing is expected from the step before.
+void Rattle::start_over() {
+  work_->w.setZero();
+  work_->mu.setZero();
 }
 
 // Steps of another stage have another length: nothing is expected from them.
@@ -78,7 +87,9 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
   double last = 0, scale = std::max(x.v.lpNorm<Eigen::Infinity>(), kSlow * c.model().length() / std::abs(h));
   // Rows are divided by h, and so is their rounding; loops make more of it (by 20 in drawn ones).
   const double floor = 4 * 1.1e-16 * (x.q.lpNorm<Eigen::Infinity>() + c.model().length()) / std::abs(h);
-  for (report_.iterations = 1; report_.iterations <= kMaxIterations; ++report_.iterations) {
+  for (int count = 1; count <= kMaxIterations; ++count) {
+    ++report_.iterations;
+    k.v_before = k.v_half;
     k.v_half = x.v + k.w;
     k.x1 = x.q + h * k.v_half;
     given_ = lost_ = 0;
@@ -92,15 +103,16 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
     k.solver.clear();
     for (int b = 0; b < static_cast<int>(k.bodies.size()); ++b) k.solver.add(0, b, 0, b, 1, k.natural.mass(b));
     for (int r = 0; r < c.rows(); ++r) k.solver.add_row(0, r, 0, 1, k.x1), k.solver.add_force(0, r, 0, -1, x.q);
-    if (k.natural.forces().dissipative()) k.natural.forces().add_slopes(x.q, k.v_half, x.wound, 0, 0.5 * h, 0, 0, k.solver);
+    if (k.natural.forces().dissipative())
+      k.natural.forces().add_slopes(x.q, k.v_half, x.wound, 0, 0.5 * h, 0, 0, k.solver, count > 1 ? &k.v_before : nullptr);
     if (const Verdict verdict = k.solver.factor(); !verdict.ok()) return verdict;
     k.solver.solve(k.right, k.r);
     k.w += k.right;
     k.mu += k.r;
     const double size = k.right.lpNorm<Eigen::Infinity>();
     if (!std::isfinite(size)) return {Status::NotFinite};
-    if (report_.iterations == 1) scale = std::max(scale, k.w.lpNorm<Eigen::Infinity>());
-    const bool stalled = report_.iterations > 1 && size > 0.7 * last && size <= 1e-13 * scale + 64 * floor;
+    if (count == 1) scale = std::max(scale, k.w.lpNorm<Eigen::Infinity>());
+    const bool stalled = count > 1 && size > 0.7 * last && size <= 1e-13 * scale + 64 * floor;
     if (size <= kRounding * scale + floor || stalled) return {};
     last = size;
   }
@@ -129,21 +141,30 @@ Verdict Rattle::to_end(System& system, double t, double h, State& x) {
   return count_turns(k.natural.model(), k.bodies, k.q, k.v, x);
 }
 
+// The whole, or half of it twice.
+Verdict Rattle::advance(System& system, double t, double h, int depth, State& x) {
+  State& before = parts_[static_cast<std::size_t>(depth)];
+  before = x;
+  Verdict verdict = to_middle(system, t, h, x);
+  if (verdict.ok()) verdict = to_end(system, t, h, x);
+  if (verdict.ok() || depth == kDepth) return verdict;
+  ++report_.substeps;
+  x = before;
+  start_over();
+  if (const Verdict half = advance(system, t, 0.5 * h, depth + 1, x); !half.ok()) return half;
+  return advance(system, t + 0.5 * h, 0.5 * h, depth + 1, x);
+}
+
 Verdict Rattle::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
   INVAR_CHECK(work_ && &work_->natural == &system.formulation(), "a step follows a reset with the same formulation");
-  if (fresh_ || h != h_) {
-    work_->w.setZero();
-    work_->mu.setZero();
-  }
-  fresh_ = false;
+  if (fresh_ || h != h_) start_over();
   report_ = {};
   start_ = x;
-  Verdict verdict = to_middle(system, t, h, x);
-  if (verdict.ok()) verdict = to_end(system, t, h, x);
+  const Verdict verdict = advance(system, t, h, 0, x);
+  fresh_ = !verdict.ok() || report_.substeps > 1;
   if (!verdict.ok()) {
     x = start_;
-    fresh_ = true;
     return verdict;
   }
   end_ = x;

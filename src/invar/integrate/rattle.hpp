@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <vector>
 
 #include "invar/integrate/stepper.hpp"
 #include "invar/mech/natural.hpp"
@@ -9,7 +10,8 @@ namespace invar {
 
 /// RATTLE in natural coordinates: Störmer-Verlet with multipliers, symmetric, symplectic, order 2. Needs Formulation `natural`.
 /// Keeps: g(x) = 0 and G(x) v = 0 at every node, momenta; energy oscillates by O(h²) and does not drift, as long as h is below 2
-/// over the largest frequency of springs and tendons. One evaluation of forces per step, none of them implicit but dampers.
+/// over the largest frequency of springs and tendons. None of the forces are implicit but dampers and friction. A step that does
+/// not converge is halved.
 /// Dense output: the cubic with values and velocities of both ends.
 class Rattle final : public Stepper {
  public:
@@ -27,10 +29,13 @@ class Rattle final : public Stepper {
     const Natural& natural;
     NaturalElimination solver, chooser;
     VecX w, mu, v_half, x1;         // v_half - v0, h/2 multipliers, velocity in the middle, positions at the end
+    VecX v_before;                  // v_half of the iterate before
     VecX force, product, right, r;  // forces at one end, products with the mass, right sides
     Bodies bodies;
     VecX q, v;  // joint coordinates and rates
   };
+  Verdict advance(System& system, double t, double h, int depth, State& x);
+  void start_over();
   Verdict to_middle(System& system, double t, double h, const State& x);
   Verdict to_end(System& system, double t, double h, State& x);
   void add_forces(System& system, double t, const VecX& at, const VecX& wound, double& given, double& lost);
@@ -38,6 +43,7 @@ class Rattle final : public Stepper {
   std::unique_ptr<Workspace> work_;  // sized for the mechanism of the last reset
   StepReport report_;
   State start_, end_;
+  std::vector<State> parts_;     // where the parts of a divided step begin, by depth
   double given_ = 0, lost_ = 0;  // W, sums over both ends
   double h_ = 0;
   unsigned long serial_ = 0;  // of the formulation that work_ is for

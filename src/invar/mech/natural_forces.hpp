@@ -43,9 +43,10 @@ class NaturalForces {
   Power add_load(const Load& load, const VecX& x, const VecX& v, double factor, VecX& f) const;
 
   /// Adds to equations of copy e by unknowns of copy u: stiff times d²V/dx² at x, and damp times -d(dissipation force)/dv at
-  /// x, v. Leading parts, between neighbours: enough for quick convergence.
+  /// x, v. Leading parts, between neighbours: enough for quick convergence. `before`: the velocities of the iterate before, where
+  /// there is one; friction that lies between takes the slope of its chord where that is the steeper one.
   void add_slopes(const VecX& x, const VecX& v, const VecX& wound, double stiff, double damp, int e, int u,
-                  NaturalElimination& to) const;
+                  NaturalElimination& to, const VecX* before = nullptr) const;
 
  private:
   struct Spring {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Slopes of forces for Newton's method. Joint coordinates: V'' N Nᵀ and the damper's slope likewise; the part with dN/dx is of
-// the size of the effort itself and left out. Tendons: stiffness ∇s ∇sᵀ + Σ_k T/|d_k| (1 - e_k e_kᵀ) along the segments.
+// the size of the effort itself and left out. Friction is flat where it slides and steep where it sticks: Newton's tangents jump
+// from one side to the other for ever, the chord of the last jump does not. Tendons: stiffness ∇s ∇sᵀ + Σ_k T/|d_k| (1 - e_k
+// e_kᵀ) along the segments.
 #include <cmath>
 
 #include "invar/mech/natural_forces.hpp"
@@ -15,11 +17,13 @@ using Jacobian = Eigen::Matrix<double, 3, Eigen::Dynamic, Eigen::ColMajor, 3, 12
 
 // -d(effort)/dq of spring and stops, -d(effort)/dv of damper and friction.
 double stiffness_of(const Passive& p, double q) { return p.stiffness + (q > p.upper || q < p.lower ? p.stop_stiffness : 0.0); }
-double damping_of(const Passive& p, double q, double v) {
+double damping_of(const Passive& p, double q, double v, double before) {
   double sum = p.damping;
   if (p.friction > 0) {
-    const double t = std::tanh(v / p.friction_velocity);
-    sum += p.friction / p.friction_velocity * (1 - t * t);
+    const double t = std::tanh(v / p.friction_velocity), change = std::abs(v - before);
+    const double tangent = p.friction / p.friction_velocity * (1 - t * t);
+    const double risen = p.friction * std::abs(t - std::tanh(before / p.friction_velocity));
+    sum += risen > tangent * change ? risen / change : tangent;
   }
   const double depth = std::max({0.0, q - p.upper, p.lower - q});
   return sum + p.stop_stiffness * depth * p.stop_damping;
@@ -39,12 +43,13 @@ void NaturalForces::add_outer(const NaturalGradient& g, double factor, int e, in
 }
 
 void NaturalForces::add_slopes(const VecX& x, const VecX& v, const VecX& wound, double stiff, double damp, int e, int u,
-                               NaturalElimination& to) const {
+                               NaturalElimination& to, const VecX* before) const {
   for (const Spring& s : springs_) {
     const bool ball = s.freedom.kind == NaturalFreedom::Kind::Ball;
     const NaturalGradient g = gradient(c_, s.freedom, x);
     const double q = ball ? 0.0 : coordinate(c_, s.freedom, x, wound[s.v]);
-    double factor = damp == 0 ? 0.0 : damp * damping_of(s.passive, q, g.rate(v, c_.per_body()));
+    const double rate = g.rate(v, c_.per_body()), last = before ? g.rate(*before, c_.per_body()) : rate;
+    double factor = damp == 0 ? 0.0 : damp * damping_of(s.passive, q, rate, last);
     if (!ball) factor += stiff * stiffness_of(s.passive, q);
     if (factor != 0) add_outer(g, factor, e, u, to);
   }
