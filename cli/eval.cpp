@@ -4,6 +4,7 @@
 #include "console.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/io/state_json.hpp"
+#include "invar/mech/minimal/minimal.hpp"
 #include "invar/run/method.hpp"
 #include "invar/run/words.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 
 struct Arguments {
   std::string model, state, port, efforts, formulation = "augmented";
-  bool pretty = false;
+  bool pretty = false, matrices = false;
 };
 
 std::string shown(const std::string& path) { return path == "-" ? "stdin" : path; }
@@ -62,7 +63,8 @@ Result<std::string> evaluate(const Model& model, const Arguments& args, std::vec
   if (from_stdin > 1) return fail(ErrorKind::Option, "only one of --state, --port and --efforts can be read from stdin");
   Method method;
   method.formulation = args.formulation;
-  method.project = false;
+  if (args.matrices && args.formulation != "minimal")
+    return fail(ErrorKind::Option, "--matrices are those of minimal coordinates: say --formulation minimal");
   const auto formulation = make_formulation(model, method);
   auto x = state_of(*formulation, args, told);
   if (!x) return tl::unexpected(x.error());
@@ -72,7 +74,12 @@ Result<std::string> evaluate(const Model& model, const Arguments& args, std::vec
   Evaluation out;
   if (const Verdict verdict = formulation->evaluate(*x, *load, out); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), args.model);
-  return evaluation_json(model, out, args.pretty);
+  if (!args.matrices) return evaluation_json(model, out, args.pretty);
+  Partition partition;
+  const JointTree& tree = dynamic_cast<const Minimal&>(*formulation).tree();
+  if (const Verdict verdict = partition_at(tree, x->q, x->v, x->wound, *load, partition); !verdict.ok())
+    return fail(ErrorKind::Numerics, words(verdict, model), args.model);
+  return evaluation_json(model, out, args.pretty, &partition);
 }
 
 void eval_verb(const Arguments& args, Context& context) {
@@ -98,6 +105,8 @@ void add_eval(CLI::App& app, Context& context) {
   verb->add_option("--port", args->port, "Wrenches at the centres of mass, JSON file or -");
   verb->add_option("--efforts", args->efforts, "Joint efforts, JSON file or -");
   verb->add_option("--formulation", args->formulation, "View of the mechanism")->check(CLI::IsMember(formulation_names()));
+  verb->add_flag("--matrices", args->matrices,
+                 "With --formulation minimal: inertia body by body, its derivatives, C, h, Q, E and accelerations");
   verb->add_flag("--pretty", args->pretty, "Indent the JSON");
   verb->footer(
       "Example: echo '{\"joints\": {\"hinge\": {\"q\": [0.3], \"v\": [1]}}}' | invar eval models/pendulum.toml --state - "

@@ -60,6 +60,41 @@ Json joints_json(const Model& model, const Evaluation& e) {
   return out;
 }
 
+Json list(const MatX& m) {
+  Json out = Json::array();
+  for (Eigen::Index r = 0; r < m.rows(); ++r) {
+    Json row = Json::array();
+    for (Eigen::Index c = 0; c < m.cols(); ++c) row.push_back(m(r, c));
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+void add_partition(const Model& model, const Partition& p, Json& out) {
+  const auto numbers = [](const VecX& x) { return list(x, 0, static_cast<int>(x.size())); };
+  out["coordinates"] = p.coordinates;
+  out["Gamma"] = list(p.Gamma);
+  Json parts = Json::object(), jacobians = Json::object();
+  for (std::size_t b = 0; b < model.bodies().size(); ++b) {
+    parts[model.bodies()[b].name] = list(p.Gamma_parts[b]);
+    jacobians[model.bodies()[b].name] = list(p.J[b]);
+  }
+  out["Gamma_parts"] = parts;
+  out["dGamma"] = Json::array();
+  for (const MatX& slope : p.dGamma) out["dGamma"].push_back(list(slope));
+  out["Gamma_dot"] = list(p.Gamma_dot);
+  out["C"] = list(p.C);
+  out["h"] = numbers(p.h);
+  out["Q"] = numbers(p.Q);
+  Json freedoms = Json::array();
+  for (const Joint& joint : model.joints())
+    for (int k = 0; k < joint.nv; ++k) freedoms.push_back(joint.nv == 1 ? joint.name : joint.name + "." + std::to_string(k));
+  out["freedoms"] = freedoms;
+  out["E"] = list(p.joint_rates);
+  out["qddot"] = numbers(p.vdot);
+  out["J"] = jacobians;
+}
+
 Json tendons_json(const Model& model, const Evaluation& e) {
   Json out = Json::object();
   for (std::size_t k = 0; k < e.tendons.size(); ++k) {
@@ -72,7 +107,7 @@ Json tendons_json(const Model& model, const Evaluation& e) {
 
 }  // namespace
 
-Result<std::string> evaluation_json(const Model& model, const Evaluation& e, bool pretty) {
+Result<std::string> evaluation_json(const Model& model, const Evaluation& e, bool pretty, const Partition* partition) {
   const Energy energy = invar::energy(model, e.bodies, e.q, e.v);
   const Momentum momentum = invar::momentum(model, e.bodies);
   VecX wound = VecX::Zero(model.nv());
@@ -87,6 +122,7 @@ Result<std::string> evaluation_json(const Model& model, const Evaluation& e, boo
   out["energy"] = {{"kinetic", energy.kinetic}, {"potential", energy.potential}, {"elastic", energy.elastic}};
   out["momentum"] = {{"linear", list(momentum.linear)}, {"angular", list(momentum.angular)}};
   out["residual"] = {{"position", error.position}, {"velocity", error.velocity}};
+  if (partition != nullptr) add_partition(model, *partition, out);
   if (!finite(out)) return fail(ErrorKind::Numerics, "the evaluation holds numbers that are not finite");
   return out.dump(pretty ? 2 : -1, ' ', false, Json::error_handler_t::replace);
 }

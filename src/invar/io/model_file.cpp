@@ -157,6 +157,7 @@ JointSpec read_joint(const TomlTable& t) {
   j.locked = t.boolean("locked", j.locked);
   j.locked_at = read_coordinates(t, "locked_at");
   j.cut = t.boolean("cut", j.cut);
+  j.independent = t.boolean("independent", j.independent);
   return j;
 }
 

@@ -128,6 +128,7 @@ void put_joint(std::string& out, const JointSpec& j) {
   if (j.locked) out += "locked = true\n";
   put_list(out, "locked_at", j.locked_at);
   if (j.cut) out += "cut = true\n";
+  if (j.independent) out += "independent = true\n";
 }
 
 void put_coupling(std::string& out, const CouplingSpec& c) {

@@ -49,6 +49,7 @@ struct Joint {
   bool has_spring;
   bool has_passive;  ///< any of spring, damping, friction, stops
   bool cut;
+  bool independent;
   std::vector<Passive> passive;  ///< nv entries
 
   int rows() const { return 6 - nv; }

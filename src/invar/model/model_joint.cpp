@@ -135,6 +135,7 @@ Result<Joint> make_joint(const JointSpec& spec, int parent, int child, Warnings*
   j.pitch = spec.pitch;
   j.spring_law = spec.spring.law;
   j.cut = spec.cut;
+  j.independent = spec.independent;
 
   // A locked joint keeps its place and loses its freedoms, and with them all that acts along them.
   if (spec.locked) {

@@ -86,6 +86,7 @@ struct JointSpec {
   bool locked = false;              ///< freedoms held at `locked_at`; their efforts become reactions
   std::vector<double> locked_at;    ///< joint coordinates; empty: zero
   bool cut = false;                 ///< prefer this joint as the closure of its loop
+  bool independent = false;         ///< prefer its freedoms as the independent ones of minimal coordinates
   Where where;
 };
 

@@ -3,16 +3,66 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "invar/mech/kinematics.hpp"
+#include "invar/mech/minimal/joint_tree.hpp"
 
 namespace invar {
+
+namespace {
+
+constexpr int kLegs = 64;  // on the way to what was named
+
+// Bodies in which the joints that were named are as named, and what closes loops follows, from assembled ones nearby. Nothing
+// where they are too many, or loops do not let them go there: coordinates travel from where they are, so a branch is kept.
+std::optional<Bodies> as_named(const Model& model, const Start& start, const Bodies& assembled, const VecX& turns) {
+  std::vector<int> freedoms;
+  for (std::size_t j = 0; j < model.joints().size(); ++j) {
+    const Joint& joint = model.joints()[j];
+    if (start.named[j] && joint.nq != joint.nv) return {};
+    for (int k = 0; start.named[j] && k < joint.nv; ++k) freedoms.push_back(joint.v0 + k);
+  }
+  JointTree tree(model, freedoms);
+  if (tree.rows() == 0) return {};
+  const VecX wound = wound_at(model, assembled, turns);
+  VecX q, v;
+  tree.measure(assembled, wound, q, v);
+  if (!tree.choose(q).ok()) return {};
+  VecX u = VecX::Zero(tree.nv());
+  std::size_t held = 0;
+  for (const int i : tree.independent()) {
+    const int of_model = tree.freedom_of_model(i);
+    if (of_model < 0 || std::find(freedoms.begin(), freedoms.end(), of_model) == freedoms.end()) continue;
+    ++held;
+    const Joint& joint = model.joints()[static_cast<std::size_t>(tree.joint_of(i))];
+    u[i] = start.joints.q[joint.q0 + of_model - joint.v0] - q[tree.coordinate_of(i)];
+    v[i] = start.joints.v[of_model];
+  }
+  if (held != freedoms.size()) return {};
+  Bodies bodies;
+  VecX next;
+  for (int leg = 0; leg < kLegs; ++leg) {
+    tree.retract(q, u / kLegs, next);
+    q = next;
+    if (!tree.complete(q, v, wound, bodies).ok()) return {};
+  }
+  return bodies;
+}
+
+}  // namespace
 
 Result<Bodies> bodies_at(const Model& model, const Start& start) {
   Bodies guess = start.by_bodies ? start.bodies : place(model, start.joints);
   const VecX turns = start.turns(model);
-  if (start.project) return make_consistent(model, std::move(guess), start.tolerance, turns);
+  if (start.project) {
+    auto assembled = make_consistent(model, std::move(guess), start.tolerance, turns);
+    if (!assembled || start.by_bodies || start.named.empty()) return assembled;
+    if (auto named = as_named(model, start, *assembled, turns)) return *named;
+    return assembled;
+  }
   if (auto fine = expect_consistent(model, guess, start.tolerance, turns); !fine) {
     Error error = fine.error();
     error.what += "; say consistent = \"project\" to move the start onto the joints";

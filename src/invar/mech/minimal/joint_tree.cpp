@@ -29,7 +29,30 @@ Vec3 com(const Model& model, int body) {
 
 }  // namespace
 
-JointTree::JointTree(const Model& model, const std::vector<int>& independent) : model_(model), tree_(spanning_tree(model)) {
+namespace {
+
+// Freedoms of joints that the file calls independent.
+std::vector<int> independent_of(const Model& model) {
+  std::vector<int> out;
+  for (const Joint& joint : model.joints())
+    for (int k = 0; joint.independent && k < joint.nv; ++k) out.push_back(joint.v0 + k);
+  return out;
+}
+
+// Joints that must be in the tree for that.
+std::vector<bool> holding(const Model& model, const std::vector<int>& freedoms) {
+  std::vector<bool> out;
+  for (const Joint& joint : model.joints())
+    out.push_back(std::any_of(freedoms.begin(), freedoms.end(), [&](int f) { return f >= joint.v0 && f < joint.v0 + joint.nv; }));
+  return out;
+}
+
+}  // namespace
+
+JointTree::JointTree(const Model& model) : JointTree(model, independent_of(model)) {}
+
+JointTree::JointTree(const Model& model, const std::vector<int>& independent)
+    : model_(model), tree_(spanning_tree(model, holding(model, independent))) {
   for (const TreeNode& t : tree_.nodes) {
     Node n{t.body, t.inner, t.joint, t.reversed, JointKind::Free, 0, nq_, nv_, 7, 6};
     if (t.joint >= 0) {

@@ -16,7 +16,9 @@ namespace invar {
 /// (of Free, with M at the centre of mass, for a floating root).
 class JointTree {
  public:
-  explicit JointTree(const Model& model, const std::vector<int>& independent = {});
+  /// Freedoms of the model that shall be independent: those of joints that say so, or these.
+  explicit JointTree(const Model& model);
+  JointTree(const Model& model, const std::vector<int>& independent);
 
   struct Node {
     int body, inner;  ///< body of the model; node it hangs on, -1: ground
@@ -34,6 +36,14 @@ class JointTree {
   int nv() const { return nv_; }
   int rows() const { return rows_; }
 
+  /// Of a freedom: its joint (-1: floats), itself among the freedoms of the model (-1), its coordinate where it has one of its
+  /// own.
+  int joint_of(int freedom) const { return node_of(freedom).joint; }
+  int freedom_of_model(int freedom) const {
+    const Node& n = node_of(freedom);
+    return n.joint < 0 ? -1 : model_.joints()[static_cast<std::size_t>(n.joint)].v0 + freedom - n.v0;
+  }
+  int coordinate_of(int freedom) const { return node_of(freedom).q0 + freedom - node_of(freedom).v0; }
   /// "joint", or "joint.k" where it has several freedoms; "body.k" for a floating root.
   std::string freedom_name(int freedom) const;
 
@@ -75,6 +85,9 @@ class JointTree {
   void jacobian(const Bodies& bodies, const VecX& wound, MatX& out) const;
 
  private:
+  const Node& node_of(int freedom) const {
+    return nodes_[static_cast<std::size_t>(node_of_freedom_[static_cast<std::size_t>(freedom)])];
+  }
   void place_node(std::size_t i, const VecX& q, const VecX& v, Bodies& out) const;
   void residual(const Bodies& bodies, const VecX& wound, VecX& out) const;
   bool factor() const;

@@ -14,9 +14,9 @@ constexpr double kFast = 3;
 
 }  // namespace
 
-Minimal::Minimal(const Model& model, const MinimalOptions& options)
+Minimal::Minimal(const Model& model)
     : Formulation(model),
-      tree_(model, options.independent),
+      tree_(model),
       unreduced_(model, AugmentedOptions{.project = false}),
       bodies_(model.bodies().size()),
       accelerations_(model.bodies().size()),

@@ -5,10 +5,6 @@
 
 namespace invar {
 
-struct MinimalOptions {
-  std::vector<int> independent;  ///< freedoms of the model that shall be independent; others are chosen by conditioning
-};
-
 /// Paper B: an ordinary differential equation in the degrees of freedom, closed chains included.
 /// State: q, v are coordinates and rates of all joints of a spanning tree (JointTree). The independent ones are integrated; the
 /// others follow from them exactly at every evaluation and are kept as the place where that search starts.
@@ -17,7 +13,7 @@ struct MinimalOptions {
 /// Law: no drift, whatever the step: joints and closures hold to round-off at every state.
 class Minimal final : public Formulation {
  public:
-  explicit Minimal(const Model& model, const MinimalOptions& options = {});
+  explicit Minimal(const Model& model);
 
   using Formulation::set;
   void set(const Bodies& bodies, State& x, const VecX& turns) override;
