@@ -18,6 +18,7 @@ const std::string kTime = "[time]\nend = 2\n";
 TEST(ScenarioFile, SmallestScenarioTakesDefaults) {
   auto s = parse_scenario(scenario(kTime), kPath);
   ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s->name, "test") << "that of the file";
   EXPECT_EQ(s->method.formulation, "augmented");
   EXPECT_TRUE(s->method.project);
   EXPECT_EQ(s->method.step, 0.01);

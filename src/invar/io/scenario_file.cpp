@@ -17,7 +17,7 @@ namespace {
 void read_head(const TomlTable& root, Scenario& s) {
   if (const int format = root.integer("format", kScenarioFormat); format != kScenarioFormat)
     root.refuse("format", fmt::format("format {} is not known; this program reads format {}", format, kScenarioFormat));
-  s.name = root.string("name", "unnamed");
+  s.name = root.string("name", std::filesystem::path(s.path).stem().string());
   const int seed = root.integer("seed", 0);
   if (seed < 0) root.refuse("seed", "a seed is not negative");
   s.seed = static_cast<std::uint64_t>(seed);
