@@ -40,7 +40,7 @@ void PetrovGalerkin::reset(const System& system, const State& x, double) {
 
 // Steps of another stage have another length: nothing is extrapolated from them.
 void PetrovGalerkin::stage(int k) {
-  if (k != stage_ && stages_) stages_->forget();
+  if (k != stage_ && stages_) stages_->restart();
   stage_ = k;
 }
 

@@ -23,11 +23,13 @@ namespace invar {
 namespace {
 
 constexpr int kMaxIterations = 30;
-constexpr double kSlow = 1e-9;       // lengths of the model per step
+constexpr double kResting = 1e-9;    // lengths of the model per step
 constexpr double kLeftOver = 1e-12;  // of speeds over lengths
 // Relative to the speed of the last node: where Newton is near, and what rounding leaves of an increment; and where the next
 // increment is not worth its price, because it adds to every step in the same sense.
-constexpr double kNear = 1e-8, kRounding = 4e-16, kSettled = 2e-17, kStalled = 1e-13;
+constexpr double kNear = 1e-8, kRounding = 4e-16, kSettled = 2e-21, kStalled = 1e-13;
+// Increments above this part of the speed ask for a matrix of their own, and so do increments that shrink by less than this.
+constexpr double kFar = 1e-3, kSlow = 0.05;
 
 std::vector<VecX> zeros(int count, int size) { return std::vector<VecX>(static_cast<std::size_t>(count), VecX::Zero(size)); }
 
@@ -38,12 +40,13 @@ Stages::Stages(const Natural& natural, const StageOptions& options)
       c_(natural.coordinates()),
       options_(options),
       s_(options.stages),
+      dynamics_(options.stabilised ? s_ : 0),
       basis_(s_),
       rule_(gauss_rule(options.quadrature)),
       a_(s_, s_),
       share_(s_, options.quadrature),
       reach_(options.quadrature, s_),
-      newton_(c_, options.stabilised ? 2 * s_ : s_, options.stabilised ? 2 * s_ : s_),
+      newton_(c_, dynamics_ + s_, dynamics_ + s_),
       chooser_(c_, 1, 1),
       y_(zeros(s_, c_.size())),
       w_(y_),
@@ -55,10 +58,6 @@ Stages::Stages(const Natural& natural, const StageOptions& options)
       force_(y_),
       given_(VecX::Zero(s_)),
       lost_(given_),
-      last_z_(y_),
-      last_y_(y_),
-      last_mu_(mu_),
-      last_gamma_(mu_),
       rc_(VecX::Zero(newton_.copies() * c_.size())),
       rr_(VecX::Zero(newton_.multipliers() * c_.rows())),
       point_(VecX::Zero(c_.size())),
@@ -77,6 +76,7 @@ Stages::Stages(const Natural& natural, const StageOptions& options)
     }
   }
   inverse_ = a_.inverse();
+  past_.fill({z_, mu_, gamma_});
 }
 
 double Stages::integral(const VecX& power, double theta) const {
@@ -94,40 +94,63 @@ void Stages::add_velocity(double theta, VecX& v) const {
 }
 
 void Stages::keep() {
-  for (std::size_t i = 0; i < y_.size(); ++i) {
-    last_z_[i] = z_[i];
-    last_y_[i] = y_[i];
-    last_mu_[i] = mu_[i];
-    last_gamma_[i] = gamma_[i];
-  }
+  if (jumped_ || h_ != last_h_) known_ = 0;
+  latest_ = (latest_ + 1) % kPast;
+  Past& now = past_[static_cast<std::size_t>(latest_)];
+  for (std::size_t i = 0; i < y_.size(); ++i) now.z[i] = z_[i], now.mu[i] = mu_[i], now.gamma[i] = gamma_[i];
   last_h_ = h_;
-  known_ = true;
+  known_ = std::min(known_ + 1, kPast);
   jumped_ = false;
 }
 
-// The polynomials of the step before, continued, or repeated.
+// From the steps before: their polynomials, continued or repeated, or the differences of many of them.
 void Stages::predict(double h, const State& x) {
-  const double r = known_ ? h / last_h_ : 0;
   for (int i = 0; i < s_; ++i) {
     const auto k = static_cast<std::size_t>(i);
-    const double begin = jumped_ ? 0 : 1, tau = begin + r * basis_.rule().point[k];
+    z_[k].setZero();
     w_[k].setZero();
     mu_[k].setZero();
     gamma_[k].setZero();
-    y_[k] = x.v;
-    if (!known_) continue;
+  }
+  if (known_ >= kFewest && !jumped_ && h == last_h_)
+    predict_from_many();
+  else if (known_ > 0)
+    predict_from_one(h / last_h_);
+  for (std::size_t k = 0; k < y_.size(); ++k) y_[k] = x.v + w_[k];
+}
+
+void Stages::predict_from_one(double r) {
+  const Past& last = past_[static_cast<std::size_t>(latest_)];
+  const double begin = jumped_ ? 0 : 1;
+  for (int i = 0; i < s_; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const double tau = begin + r * basis_.rule().point[k];
     for (int j = 0; j < s_; ++j) {
       const auto n = static_cast<std::size_t>(j);
       const double value = basis_.basis(j, tau);
-      w_[k] += (basis_.integral(j, tau) - basis_.integral(j, begin)) * last_z_[n];
-      mu_[k] += r * value * last_mu_[n];
-      if (options_.stabilised) gamma_[k] += value * last_gamma_[n];
+      w_[k] += (basis_.integral(j, tau) - basis_.integral(j, begin)) * last.z[n];
+      mu_[k] += r * value * last.mu[n];
+      if (options_.stabilised) gamma_[k] += value * last.gamma[n];
     }
-    y_[k] += w_[k];
-    // A row that is left out now carries nothing, whatever it carried before.
-    for (int q = 0; q < c_.rows(); ++q)
-      if (!newton_.active(q)) mu_[k][q] = gamma_[k][q] = 0;
   }
+}
+
+// With S the shift to the step before, (1 - S)^n (1 + S) makes nothing of polynomials of degree n - 1 and of what alternates from
+// step to step, as velocities across the constraints do.
+void Stages::predict_from_many() {
+  static constexpr double kFactors[kPast - kFewest + 1][kPast] = {{2, 0, -2, 1}, {3, -2, -2, 3, -1}, {4, -5, 0, 5, -4, 1}};
+  for (int n = 0; n < known_; ++n) {
+    const double factor = kFactors[known_ - kFewest][n];
+    const Past& past = past_[static_cast<std::size_t>((latest_ + kPast - n) % kPast)];
+    if (factor == 0) continue;
+    for (std::size_t k = 0; k < z_.size(); ++k) {
+      z_[k] += factor * past.z[k];
+      mu_[k] += factor * past.mu[k];
+      if (options_.stabilised) gamma_[k] += factor * past.gamma[k];
+    }
+  }
+  for (int i = 0; i < s_; ++i)
+    for (int j = 0; j < s_; ++j) w_[static_cast<std::size_t>(i)] += a_(i, j) * z_[static_cast<std::size_t>(j)];
 }
 
 void Stages::place_stages(const State& x, const VecX& carry_x, const VecX& carry_v) {
@@ -185,37 +208,28 @@ void Stages::residual() {
     c_.apply_mass(z_[k], mass_v_);
     product_ = h_ * force_[k] - mass_v_;
     c_.add_transposed(x_[k], mu_[k], 1, product_);
+    if (options_.stabilised) c_.add_transposed(v_[k], gamma_[k], -h_, product_, true);
+    rc_.segment((dynamics_ + i) * n, n) = product_;
     c_.apply_rows(x_[k], y_[k], row_product_);
-    rc_.segment(i * n, n) = product_;
     rr_.segment(i * rows, rows) = -row_product_;
+    if (options_.stabilised) residual_of_velocities(i);
   }
 }
 
-void Stages::residual_stabilised() {
+// x' against v, and the rows on velocities.
+void Stages::residual_of_velocities(int i) {
+  const auto k = static_cast<std::size_t>(i);
   const int n = c_.size(), rows = c_.rows();
-  for (int i = 0; i < s_; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    // Dynamics, second half of the equations.
-    c_.apply_mass(z_[k], mass_v_);
-    product_ = h_ * force_[k] - mass_v_;
-    c_.add_transposed(x_[k], mu_[k], 1, product_);
-    c_.add_transposed(v_[k], gamma_[k], -h_, product_, true);
-    rc_.segment((s_ + i) * n, n) = product_;
-    // x' against v, first half.
-    point_ = v_[k] - y_[k];
-    c_.apply_mass(point_, product_);
-    c_.add_transposed(x_[k], gamma_[k], 1, product_);
-    rc_.segment(i * n, n) = product_;
-    // Rows on positions, then on velocities.
-    c_.apply_rows(x_[k], y_[k], row_product_);
-    rr_.segment(i * rows, rows) = -row_product_;
-    c_.apply_rows(x_[k], z_[k], row_product_);
-    for (int r = 0; r < rows; ++r) {
-      const NaturalForm& form = c_.row(r);
-      const double second = c_.linear(form.u, v_[k]).dot(c_.linear(form.w, y_[k]) - c_.linear(form.minus, y_[k])) +
-                            c_.linear(form.u, y_[k]).dot(c_.linear(form.w, v_[k]) - c_.linear(form.minus, v_[k]));
-      rr_[(s_ + i) * rows + r] = -row_product_[r] - h_ * second - left_over_[r];
-    }
+  point_ = v_[k] - y_[k];
+  c_.apply_mass(point_, product_);
+  c_.add_transposed(x_[k], gamma_[k], 1, product_);
+  rc_.segment(i * n, n) = product_;
+  c_.apply_rows(x_[k], z_[k], row_product_);
+  for (int r = 0; r < rows; ++r) {
+    const NaturalForm& form = c_.row(r);
+    const double second = c_.linear(form.u, v_[k]).dot(c_.linear(form.w, y_[k]) - c_.linear(form.minus, y_[k])) +
+                          c_.linear(form.u, y_[k]).dot(c_.linear(form.w, v_[k]) - c_.linear(form.minus, v_[k]));
+    rr_[(s_ + i) * rows + r] = -row_product_[r] - h_ * second - left_over_[r];
   }
 }
 
@@ -225,45 +239,35 @@ void Stages::assemble(const State& x) {
   for (int i = 0; i < s_; ++i) {
     const auto k = static_cast<std::size_t>(i);
     for (int j = 0; j < s_; ++j) {
-      for (int b = 0; b < bodies; ++b) newton_.add(i, b, j, b, inverse_(i, j), natural_.mass(b));
-      newton_.add_curvature(i, j, -h_ * a_(i, j), mu_[k]);
+      for (int b = 0; b < bodies; ++b) newton_.add(dynamics_ + i, b, dynamics_ + j, b, inverse_(i, j), natural_.mass(b));
+      newton_.add_curvature(dynamics_ + i, j, -h_ * a_(i, j), mu_[k]);
       for (int r = 0; r < c_.rows(); ++r) newton_.add_row(i, r, j, h_ * a_(i, j), y_[k], true);
     }
     for (int r = 0; r < c_.rows(); ++r) {
       newton_.add_row(i, r, i, 1, x_[k]);
-      newton_.add_force(i, r, i, -1, x_[k]);
+      newton_.add_force(dynamics_ + i, r, dynamics_ + i, -1, x_[k]);
     }
+    if (options_.stabilised) assemble_velocities(i);
   }
   assemble_slopes(x);
 }
 
-void Stages::assemble_stabilised() {
-  newton_.clear();
-  const int bodies = static_cast<int>(c_.model().bodies().size()), rows = c_.rows();
-  for (int i = 0; i < s_; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    for (int b = 0; b < bodies; ++b) {
-      newton_.add(i, b, i, b, 1, natural_.mass(b));
-      newton_.add(i, b, s_ + i, b, -1, natural_.mass(b));
-      for (int j = 0; j < s_; ++j) newton_.add(s_ + i, b, s_ + j, b, inverse_(i, j), natural_.mass(b));
-    }
-    newton_.add_curvature(s_ + i, s_ + i, h_, gamma_[k]);
+void Stages::assemble_velocities(int i) {
+  const auto k = static_cast<std::size_t>(i);
+  for (int b = 0; b < static_cast<int>(c_.model().bodies().size()); ++b) {
+    newton_.add(i, b, i, b, 1, natural_.mass(b));
+    newton_.add(i, b, s_ + i, b, -1, natural_.mass(b));
+  }
+  newton_.add_curvature(s_ + i, s_ + i, h_, gamma_[k]);
+  for (int j = 0; j < s_; ++j) newton_.add_curvature(i, j, -h_ * a_(i, j), gamma_[k]);
+  for (int r = 0; r < c_.rows(); ++r) {
+    newton_.add_force(i, r, i, -1, x_[k]);
+    newton_.add_force(s_ + i, r, i, h_, v_[k], true);
+    newton_.add_row(s_ + i, r, i, h_, v_[k], true);
+    newton_.add_row(s_ + i, r, s_ + i, h_, y_[k], true);
     for (int j = 0; j < s_; ++j) {
-      newton_.add_curvature(i, j, -h_ * a_(i, j), gamma_[k]);
-      newton_.add_curvature(s_ + i, j, -h_ * a_(i, j), mu_[k]);
-    }
-    for (int r = 0; r < rows; ++r) {
-      newton_.add_force(i, r, i, -1, x_[k]);
-      newton_.add_force(s_ + i, r, s_ + i, -1, x_[k]);
-      newton_.add_force(s_ + i, r, i, h_, v_[k], true);
-      newton_.add_row(i, r, i, 1, x_[k]);
-      newton_.add_row(s_ + i, r, i, h_, v_[k], true);
-      newton_.add_row(s_ + i, r, s_ + i, h_, y_[k], true);
-      for (int j = 0; j < s_; ++j) {
-        newton_.add_row(i, r, j, h_ * a_(i, j), y_[k], true);
-        newton_.add_row(s_ + i, r, j, h_ * a_(i, j), z_[k], true);
-        newton_.add_row(s_ + i, r, s_ + j, inverse_(i, j), x_[k]);
-      }
+      newton_.add_row(s_ + i, r, j, h_ * a_(i, j), z_[k], true);
+      newton_.add_row(s_ + i, r, s_ + j, inverse_(i, j), x_[k]);
     }
   }
 }
@@ -272,11 +276,10 @@ void Stages::assemble_stabilised() {
 void Stages::assemble_slopes(const State& x) {
   const NaturalForces& forces = natural_.forces();
   if (!forces.elastic() && !forces.dissipative()) return;
-  const int dynamics = options_.stabilised ? s_ : 0;
   for (int i = 0; i < s_; ++i) {
     const auto k = static_cast<std::size_t>(i);
     for (int j = 0; j < s_; ++j)
-      forces.add_slopes(x_[k], y_[k], x.wound, h_ * h_ * a_(i, j), i == j ? h_ : 0, dynamics + i, j, newton_);
+      forces.add_slopes(x_[k], y_[k], x.wound, h_ * h_ * a_(i, j), i == j ? h_ : 0, dynamics_ + i, j, newton_);
   }
 }
 
@@ -318,10 +321,10 @@ double Stages::update() {
 // Names the body whose equations are farthest from being met.
 Verdict Stages::failed(Status status) const {
   Verdict verdict{status, -1, -1, 0};
-  const int n = c_.per_body(), first = options_.stabilised ? s_ * c_.size() : 0;
+  const int n = c_.per_body();
   for (int i = 0; i < s_; ++i)
     for (int b = 0; b < static_cast<int>(bodies_.size()); ++b) {
-      const double here = rc_.segment(first + i * c_.size() + n * b, n).norm();
+      const double here = rc_.segment((dynamics_ + i) * c_.size() + n * b, n).norm();
       if (verdict.body >= 0 && here <= verdict.value) continue;
       const int node = newton_.tree().node_of_body[static_cast<std::size_t>(b)];
       verdict.body = b, verdict.joint = newton_.tree().nodes[static_cast<std::size_t>(node)].joint, verdict.value = here;
@@ -329,58 +332,94 @@ Verdict Stages::failed(Status status) const {
   return verdict;
 }
 
+// Decides which closure rows take part; a row that is left out carries nothing, whatever it carried before.
+void Stages::choose_rows(const State& x) {
+  if (newton_.closure_rows() == 0) return;
+  chooser_.choose(x.q);
+  newton_.use(chooser_);
+  for (std::size_t k = 0; k < mu_.size(); ++k)
+    for (int r = 0; r < c_.rows(); ++r)
+      if (!newton_.active(r)) mu_[k][r] = gamma_[k][r] = 0;
+}
+
+// What an increment says, `size` in velocities. The next one would be smaller in the ratio of the last ones; one ratio is not
+// enough where slopes are left out of the matrix: friction may make it small by chance. Ratios of increments that rounding makes
+// say nothing: there the part that is still to come is expected to shrink as it did before.
+Stages::Advice Stages::judge(double size, Search& s) {
+  if (known_ == 0 && s.count == 1) s.scale = std::max(s.scale, size);  // from rest: what the forces make of one step
+  const double last = s.last, ratio = size / last;
+  const bool first = s.count == 1, measured = !first && (last > kStalled * s.scale || contraction_ == 0);
+  s.last = size;
+  if (measured) {
+    contraction_ = s.exact ? ratio : std::max(ratio, s.ratio);
+    s.ratio = ratio;
+  }
+  s.expected = first || measured ? size : std::min(size, contraction_ * s.expected);
+  if (size <= (contraction_ == 0 ? kRounding : 0) * s.scale) return Advice::Done;
+  const double near = measured ? kNear : kStalled;
+  if (contraction_ > 0 && size <= near * s.scale && contraction_ * s.expected <= kSettled * s.scale) return Advice::Done;
+  if (first) return size > kFar * s.scale ? Advice::Renew : Advice::GoOn;
+  if (size > 2 * last && size > kFar * s.scale && s.own) return Advice::Fail;
+  if (contraction_ <= kSlow) return Advice::GoOn;
+  if (size > kStalled * s.scale) return Advice::Renew;
+  if (size <= 0.7 * last) return Advice::GoOn;
+  return s.own ? Advice::Done : Advice::Renew;
+}
+
+// Newton's method with one matrix for as long as increments shrink quickly, over many steps where motion is smooth.
+Verdict Stages::iterate(System& system, double t, const State& x, const VecX& carry_x, const VecX& carry_v) {
+  predict(h_, x);
+  const NaturalForces& forces = natural_.forces();
+  Search search;
+  search.exact = !forces.elastic() && !forces.dissipative() && !system.acts();
+  // A speed that moves nothing by more than a rounding within the step is no scale.
+  search.scale = std::max(speed(x.v), kResting * c_.model().length() / std::abs(h_));
+  if (known_ > 0) search.scale = std::max(search.scale, speed(past_[static_cast<std::size_t>(latest_)].z[0]));
+  while (true) {
+    if (!factored_) choose_rows(x);
+    place_stages(x, carry_x, carry_v);
+    evaluate_forces(system, t, x, carry_x);
+    residual();
+    if (search.count == kMaxIterations || search.fails) return failed(Status::NotConverged);
+    if (!factored_) {
+      assemble(x);
+      if (const Verdict verdict = newton_.factor(); !verdict.ok()) return verdict;
+      factored_ = search.own = true;
+      contraction_ = 0;
+    }
+    newton_.solve(rc_, rr_);
+    const double size = update();
+    ++iterations_, ++search.count;
+    if (!std::isfinite(size)) return failed(Status::NotFinite);
+    const Advice advice = judge(size, search);
+    if (advice == Advice::Done) break;
+    if (advice == Advice::Renew) factored_ = false;
+    search.fails = advice == Advice::Fail;
+  }
+  // What the last increment changed: work and z of the solution itself.
+  place_stages(x, carry_x, carry_v);
+  evaluate_forces(system, t, x, carry_x);
+  return {};
+}
+
 Verdict Stages::solve(System& system, double t, double h, const State& x, const VecX& carry_x, const VecX& carry_v) {
   h_ = h;
   iterations_ = 0;
-  if (newton_.closure_rows() > 0) {
-    chooser_.choose(x.q);
-    newton_.use(chooser_);
-  }
-  predict(h, x);
   // What rounding left of G v at the node is taken back by this step; anything larger belongs to the state.
   left_over_.setZero();
   if (options_.stabilised) {
     c_.apply_rows(x.q, x.v, left_over_);
     if (!(left_over_.lpNorm<Eigen::Infinity>() <= kLeftOver * speed(x.v) / c_.model().length())) left_over_.setZero();
   }
-  // A speed that moves nothing by more than a rounding within the step is no scale.
-  double scale = std::max(speed(x.v), kSlow * c_.model().length() / std::abs(h)), last = 0;
-  if (known_) scale = std::max(scale, speed(last_z_[0]));
-  const NaturalForces& forces = natural_.forces();
-  const bool exact = !forces.elastic() && !forces.dissipative() && !system.acts();
-  double last_ratio = 0;
-  while (iterations_ < kMaxIterations) {
-    place_stages(x, carry_x, carry_v);
-    evaluate_forces(system, t, x, carry_x);
-    options_.stabilised ? residual_stabilised() : residual();
-    if (options_.stabilised) {
-      assemble_stabilised();
-      assemble_slopes(x);
-    } else {
-      assemble(x);
-    }
-    if (const Verdict verdict = newton_.factor(); !verdict.ok()) return verdict;
-    newton_.solve(rc_, rr_);
-    const double size = update();
-    ++iterations_;
-    if (!std::isfinite(size)) return failed(Status::NotFinite);
-    if (!known_ && iterations_ == 1) scale = std::max(scale, size);  // from rest: what the forces make of one step
-    // Near: the next increment would be smaller in the ratio of the last ones. One ratio is not enough where slopes are left out
-    // of the matrix: friction may make it small by chance.
-    if (size <= kRounding * scale) break;
-    if (iterations_ > 1) {
-      const double ratio = size / last, next = size * (exact ? ratio : std::max(ratio, last_ratio));
-      last_ratio = ratio;
-      if (size <= kNear * scale && (next <= kSettled * scale || (size > 0.7 * last && size <= kStalled * scale))) break;
-      if (size > 2 * last && size > 1e-3 * scale) return failed(Status::NotConverged);
-    }
-    last = size;
-    if (iterations_ == kMaxIterations) return failed(Status::NotConverged);
-  }
-  // What the last increment changed: work and z of the solution itself.
-  place_stages(x, carry_x, carry_v);
-  evaluate_forces(system, t, x, carry_x);
-  return {};
+  const bool inherited = factored_;
+  Verdict verdict = iterate(system, t, x, carry_x, carry_v);
+  if (verdict.ok()) return verdict;
+  factored_ = false;
+  if (!inherited) return verdict;
+  // The matrix of an earlier step may have led astray: once more without it.
+  verdict = iterate(system, t, x, carry_x, carry_v);
+  if (!verdict.ok()) factored_ = false;
+  return verdict;
 }
 
 }  // namespace invar

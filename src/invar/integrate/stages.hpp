@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
+
 #include "invar/geom/gauss.hpp"
 #include "invar/mech/natural.hpp"
 #include "invar/mech/system.hpp"
@@ -14,16 +16,18 @@ struct StageOptions {
   bool stabilised = false;
 };
 
-/// The nonlinear equations of one Petrov-Galerkin step in natural coordinates, and Newton's method for them. No heap after
-/// construction.
+/// The nonlinear equations of one Petrov-Galerkin step in natural coordinates, and Newton's method for them: one factored matrix
+/// serves for as long as increments shrink quickly, which may be many steps. No heap after construction.
 class Stages {
  public:
   Stages(const Natural& natural, const StageOptions& options);
 
   const Natural& natural() const { return natural_; }
 
-  /// Forgets the step before: the next one starts from constant velocities.
-  void forget() { known_ = false; }
+  /// Forgets the step before: the next one starts from constant velocities, and with a matrix of its own.
+  void forget() { known_ = 0, factored_ = false; }
+  /// The next step has another length: it starts from constant velocities.
+  void restart() { known_ = 0; }
   /// The next step does not begin where the last one ended (sub-steps of a composition): it is expected to be like it.
   void jump() { jumped_ = true; }
   /// Solves the step from x (plus what rounding left of it) over h; x is not changed.
@@ -42,21 +46,38 @@ class Stages {
   using Each = std::vector<VecX>;  // one per stage
   double integral(const VecX& power, double theta) const;
   void predict(double h, const State& x);
+  void predict_from_one(double r);
+  void predict_from_many();
   void place_stages(const State& x, const VecX& carry_x, const VecX& carry_v);
   void evaluate_forces(System& system, double t, const State& x, const VecX& carry_x);
   void residual();
-  void residual_stabilised();
+  void residual_of_velocities(int i);
   void assemble(const State& x);
-  void assemble_stabilised();
+  void assemble_velocities(int i);
   void assemble_slopes(const State& x);
   double update();
   double speed(const VecX& v) const;
   Verdict failed(Status status) const;
+  void choose_rows(const State& x);
+
+  /// How far Newton's method is: increments are measured by speeds.
+  struct Search {
+    double scale = 0, last = 0, ratio = 0;  // m/s; the last increment, and its part of the one before where it could be measured
+    double expected = 0;                    // m/s; of the last increment, what is not rounding
+    int count = 0;
+    bool exact = false;  // nothing is left out of the matrix
+    bool own = false;    // the matrix was made in this step
+    bool fails = false;
+  };
+  enum class Advice { Done, GoOn, Renew, Fail };
+  Advice judge(double size, Search& search);
+  Verdict iterate(System& system, double t, const State& x, const VecX& carry_x, const VecX& carry_v);
 
   const Natural& natural_;
   const NaturalCoordinates& c_;
   StageOptions options_;
   int s_;
+  int dynamics_;  // copy at which the unknowns v - v0 and the equations of motion start
   GaussBasis basis_;
   GaussRule rule_;    // of the elastic gradient
   MatX a_, inverse_;  // Gauss's Runge-Kutta matrix and its inverse
@@ -69,12 +90,19 @@ class Stages {
   Each y_, w_, mu_, gamma_;  // x', v - v0, h λ, multiplier of the velocity rows
   Each x_, v_, z_, force_;   // positions, velocities, h v', forces
   VecX given_, lost_;        // W
-  Each last_z_, last_y_, last_mu_, last_gamma_;
-  VecX rc_, rr_;  // residuals and increments, stacked
+  struct Past {
+    Each z, mu, gamma;
+  };
+  static constexpr int kPast = 6, kFewest = 4;  // steps that are remembered; how many differences are taken from
+  std::array<Past, kPast> past_;                // a ring
+  int latest_ = 0, known_ = 0;                  // where the last one is, and how many in a row and of one length
+  VecX rc_, rr_;                                // residuals and increments, stacked
   VecX point_, mass_v_, product_, row_product_, left_over_;
   Bodies bodies_;
   double h_ = 0, last_h_ = 0;
-  bool known_ = false, jumped_ = false;
+  bool jumped_ = false;
+  bool factored_ = false;   // newton_ holds a matrix, of this step or of an earlier one
+  double contraction_ = 0;  // of increments with that matrix, where it could be measured last
   int iterations_ = 0;
 };
 

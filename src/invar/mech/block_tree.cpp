@@ -41,7 +41,7 @@ bool factor_in_place(MatX& a, std::vector<int>& exchange, double least) {
     if (!(std::abs(pivot_column[pivot]) > least * std::max(scale, 1.0))) return false;
     if (pivot != k)
       for (Eigen::Index j = 0; j < n; ++j) std::swap(a(k, j), a(pivot, j));
-    const double inverse = 1 / pivot_column[k];
+    const double inverse = pivot_column[k] = 1 / pivot_column[k];
     for (Eigen::Index i = k + 1; i < n; ++i) pivot_column[i] *= inverse;
     for (Eigen::Index j = k + 1; j < n; ++j) {
       double* column = a.data() + j * n;
@@ -64,7 +64,7 @@ void solve_in_place(const MatX& lu, const std::vector<int>& exchange, double* x)
   }
   for (Eigen::Index k = n - 1; k >= 0; --k) {
     const double* column = lu.data() + k * n;
-    x[k] /= column[k];
+    x[k] *= column[k];
     const double f = x[k];
     if (f == 0) continue;
     for (Eigen::Index i = 0; i < k; ++i) x[i] -= f * column[i];
@@ -117,19 +117,18 @@ int BlockTree::eliminate(double least) {
     for (int j = 0; j < border_; ++j)
       if (node.touched[static_cast<std::size_t>(j)]) solve_in_place(node.own, node.exchange, node.border_columns.col(j).data());
     // The corner, then the inner node.
-    for (int i = 0; i < border_; ++i) {
-      if (!node.touched[static_cast<std::size_t>(i)]) continue;
-      for (int j = 0; j < border_; ++j)
-        if (node.touched[static_cast<std::size_t>(j)]) corner_(i, j) -= node.border_rows.row(i).dot(node.border_columns.col(j));
-    }
+    for (int j = 0; j < border_; ++j)
+      if (node.touched[static_cast<std::size_t>(j)])
+        subtract_product(node.border_rows, node.border_columns.col(j).data(), corner_.col(j).data());
     if (node.inner < 0) continue;
     Node& in = nodes_[static_cast<std::size_t>(node.inner)];
     for (int j = 0; j < shared_; ++j) subtract_product(node.on_inner, node.by_inner.col(j).data(), in.own.col(j).data());
-    for (int j = 0; j < border_; ++j) {
-      if (!node.touched[static_cast<std::size_t>(j)]) continue;
-      subtract_product(node.on_inner, node.border_columns.col(j).data(), in.border_columns.col(j).data());
-      for (int c = 0; c < shared_; ++c) in.border_rows(j, c) -= node.border_rows.row(j).dot(node.by_inner.col(c));
-    }
+    for (int j = 0; j < border_; ++j)
+      if (node.touched[static_cast<std::size_t>(j)])
+        subtract_product(node.on_inner, node.border_columns.col(j).data(), in.border_columns.col(j).data());
+    if (border_ == 0) continue;
+    for (int c = 0; c < shared_; ++c)
+      subtract_product(node.border_rows, node.by_inner.col(c).data(), in.border_rows.col(c).data());
   }
   return -1;
 }
@@ -143,9 +142,7 @@ void BlockTree::forward(VecX& r) const {
     double* x = r.data() + node.first;
     solve_in_place(node.own, node.exchange, x);
     if (node.inner >= 0) subtract_product(node.on_inner, x, r.data() + at(node.inner).first);
-    for (int j = 0; j < border_; ++j)
-      if (node.touched[static_cast<std::size_t>(j)])
-        z[j] -= node.border_rows.row(j).dot(Eigen::Map<const VecX>(x, node.size).transpose());
+    subtract_product(node.border_rows, x, z);
   }
 }
 

@@ -70,8 +70,8 @@ class BlockTree {
   std::vector<int> corner_exchange_;
 };
 
-/// LU with row exchanges in place, without heap. False when a column has no pivot above `least` times the largest entry that it
-/// had. And the solution for one column.
+/// LU with row exchanges in place, the reciprocals of pivots on the diagonal, without heap. False when a column has no pivot
+/// above `least` times the largest entry that it had. And the solution for one column.
 bool factor_in_place(MatX& a, std::vector<int>& exchange, double least);
 void solve_in_place(const MatX& lu, const std::vector<int>& exchange, double* column);
 
