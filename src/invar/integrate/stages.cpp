@@ -52,6 +52,7 @@ Stages::Stages(const Natural& natural, const StageOptions& options)
       w_(y_),
       mu_(zeros(s_, c_.rows())),
       gamma_(mu_),
+      before_(y_),
       x_(y_),
       v_(y_),
       z_(y_),
@@ -279,7 +280,8 @@ void Stages::assemble_slopes(const State& x) {
   for (int i = 0; i < s_; ++i) {
     const auto k = static_cast<std::size_t>(i);
     for (int j = 0; j < s_; ++j)
-      forces.add_slopes(x_[k], y_[k], x.wound, h_ * h_ * a_(i, j), i == j ? h_ : 0, dynamics_ + i, j, newton_);
+      forces.add_slopes(x_[k], y_[k], x.wound, h_ * h_ * a_(i, j), i == j ? h_ : 0, dynamics_ + i, j, newton_,
+                        iterated_ ? &before_[k] : nullptr);
   }
 }
 
@@ -297,6 +299,8 @@ double Stages::speed(const VecX& v) const {
 double Stages::update() {
   const int n = c_.size(), rows = c_.rows();
   double largest = 0;
+  for (std::size_t k = 0; k < y_.size(); ++k) before_[k] = y_[k];
+  iterated_ = true;
   const auto take = [&](int copy, VecX& to) {
     point_ = rc_.segment(copy * n, n);
     to += point_;
@@ -369,6 +373,7 @@ Stages::Advice Stages::judge(double size, Search& s) {
 // Newton's method with one matrix for as long as increments shrink quickly, over many steps where motion is smooth.
 Verdict Stages::iterate(System& system, double t, const State& x, const VecX& carry_x, const VecX& carry_v) {
   predict(h_, x);
+  iterated_ = false;
   const NaturalForces& forces = natural_.forces();
   Search search;
   search.exact = !forces.elastic() && !forces.dissipative() && !system.acts();

@@ -88,6 +88,7 @@ class Stages {
 
   // Unknowns and what follows from them, per stage.
   Each y_, w_, mu_, gamma_;  // x', v - v0, h λ, multiplier of the velocity rows
+  Each before_;              // x' of the iterate before
   Each x_, v_, z_, force_;   // positions, velocities, h v', forces
   VecX given_, lost_;        // W
   struct Past {
@@ -101,6 +102,7 @@ class Stages {
   Bodies bodies_;
   double h_ = 0, last_h_ = 0;
   bool jumped_ = false;
+  bool iterated_ = false;   // there is an iterate before
   bool factored_ = false;   // newton_ holds a matrix, of this step or of an earlier one
   double contraction_ = 0;  // of increments with that matrix, where it could be measured last
   int iterations_ = 0;
