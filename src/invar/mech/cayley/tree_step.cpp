@@ -414,7 +414,11 @@ bool Tree<G>::finish(double h) {
     }
   }
   measure_lines();
-  for (const Line<G>& line : lines_) dissipated_ += line.lost;
+  // Dampers with the lengths that came out: the last increment is small of second order, but not nothing.
+  for (Line<G>& line : lines_) {
+    if (line.tendon->damping > 0) line.lost = tension_over(*line.tendon, line.length0, line.length1, h).lost;
+    dissipated_ += line.lost;
+  }
   for (Tie<G>& tie : ties_)
     if (tie.passive != nullptr) {
       tie.q1 = coordinate(tie);
