@@ -4,99 +4,18 @@
 // and momenta, step by step; and that nothing but the mechanism matters.
 #include <gtest/gtest.h>
 
-#include "invar/base/largest.hpp"
 #include "invar/integrate/make.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/cayley/skeleton.hpp"
 #include "invar/mech/natural.hpp"
-#include "invar/run/observers.hpp"
 #include "support/campaign.hpp"
 #include "support/march.hpp"
 #include "support/natural_samples.hpp"
+#include "support/ride.hpp"
 
 namespace invar::testing {
 namespace {
-
-class Constant final : public Environment {
- public:
-  explicit Constant(const Load& load) : load_(load) {}
-  void add(Instant, const Bodies&, Load& load) const override {
-    for (std::size_t b = 0; b < load.port.size(); ++b) load.port[b] += load_.port[b];
-    load.efforts += load_.efforts;
-  }
-
- private:
-  Load load_;
-};
-
-/// A drag on every body: a load that depends on the motion.
-class Drag final : public Environment {
- public:
-  void add(Instant, const Bodies& bodies, Load& load) const override {
-    for (std::size_t b = 0; b < bodies.size(); ++b) {
-      load.port[b].force -= 0.3 * bodies[b].v_WC;
-      load.port[b].moment -= 0.05 * bodies[b].w_WB;
-    }
-  }
-};
-
-/// Largest errors over a ride.
-struct Ride {
-  Verdict verdict;
-  double balance = 0, gap = 0, rate = 0, linear = 0, angular = 0;  // of one step for the balance, of the whole otherwise
-  double energy = 0, momentum = 0, spin = 0, speed = 0;            // sizes
-  double reach = 0, momenta = 0;  // largest distance from the origin; sum of m |v| + I |w|/length
-  long steps = 0, divided = 0;
-};
-
-void look(const Model& model, const Bodies& bodies, Ride& out) {
-  double momenta = 0;
-  for (std::size_t b = 0; b < bodies.size(); ++b) {
-    keep_largest(out.speed, bodies[b].v_WC.norm() + bodies[b].w_WB.norm() * model.length());
-    keep_largest(out.reach, bodies[b].p_WC.norm());
-    const Inertia& inertia = model.bodies()[b].inertia;
-    momenta += inertia.mass * bodies[b].v_WC.norm() + inertia.I_C.norm() * bodies[b].w_WB.norm() / model.length();
-  }
-  keep_largest(out.momenta, momenta);
-}
-
-Ride ride(const Model& model, const Bodies& bodies, const char* method, double h, int steps,
-          const std::vector<const Environment*>& acts, Composition composition = Composition::None) {
-  Natural natural(model);
-  System system(natural);
-  for (const Environment* e : acts) system.add(*e);
-  State x;
-  natural.set(bodies, x, {});
-  IntegratorOptions options;
-  options.stepper.composition = composition;
-  auto integrator = std::move(*make_integrator(method, options));
-  Observer observer(model);
-  Observation before, now;
-  observer.observe(0, natural, x, before);
-  const Momentum first = before.momentum;
-  Ride out;
-  const auto size = [](const Observation& o) {
-    return o.energy.kinetic + o.energy.elastic + std::abs(o.energy.potential) + std::abs(o.work) + o.dissipated;
-  };
-  out.energy = size(before);
-  out.verdict = march(system, *integrator, 0, h * steps, h, x, [&](double t, double done) {
-                  observer.observe(t + done, natural, x, now, integrator->report());
-                  keep_largest(out.balance, std::abs(now.hamiltonian_balance - before.hamiltonian_balance));
-                  keep_largest(out.gap, now.error.position);
-                  keep_largest(out.rate, now.error.velocity);
-                  keep_largest(out.linear, (now.momentum.linear - first.linear).norm());
-                  keep_largest(out.angular, (now.momentum.angular - first.angular).norm());
-                  keep_largest(out.energy, size(now));
-                  keep_largest(out.momentum, now.momentum.linear.norm());
-                  keep_largest(out.spin, now.momentum.angular.norm());
-                  if (integrator->report().substeps > 1) ++out.divided;
-                  look(model, observer.bodies(), out);
-                  ++out.steps;
-                  before = now;
-                }).verdict;
-  return out;
-}
 
 struct Family {
   const char* name;
@@ -116,18 +35,6 @@ std::vector<Family> families() {
   MechanismOptions flat = tree;
   flat.loops = 1, flat.planar = true;
   return {{"trees", tree, 2}, {"loops", loops, 2}, {"floating", floating, 3}, {"geared", geared, 0}, {"flat", flat, 2}};
-}
-
-/// Springs on free joints and rotors on balls (see why_not_conserving), and the printed spring of paper A, which has no energy.
-void leave_out_what_is_refused(ModelSpec& spec) {
-  for (JointSpec& joint : spec.joints) {
-    if (joint.spring.law == SpringLaw::EulerPrinted) joint.spring.law = SpringLaw::Euler;
-    if (joint.kind == JointKind::Spherical) joint.armature.clear();
-    if (joint.kind != JointKind::Free) continue;
-    joint.spring = {};
-    joint.limits = {};
-    joint.damping.clear(), joint.friction.clear(), joint.armature.clear();
-  }
 }
 
 /// Calls f(sample, family, i) for mechanisms that the steppers take; says how many they refused.
@@ -158,7 +65,7 @@ void for_mechanisms(int usual, std::uint64_t start, F&& f) {
 TEST(Conserving, KeepsConstraintsAndAccountsForEnergyInEveryStep) {
   for (const char* method : {"conserving", "discrete_gradient"})
     for_mechanisms(8, 400, [&](const Model& model, const Bodies& bodies, const Load& load, const std::string& what) {
-      const Constant pushes(load);
+      const ConstantLoad pushes(load);
       const Drag drag;
       const double h = 2e-3;
       const Ride r = ride(model, bodies, method, h, 40, {&pushes, &drag});

@@ -7,9 +7,9 @@
 
 #include <cmath>
 
-#include "invar/integrate/make.hpp"
 #include "invar/integrate/petrov_galerkin.hpp"
 #include "invar/integrate/rattle.hpp"
+#include "support/convergence.hpp"
 #include "support/march.hpp"
 #include "support/natural_samples.hpp"
 
@@ -24,16 +24,7 @@ struct Case {
 };
 
 Case with_reference(Sample sample) {
-  Augmented augmented(sample.model);
-  System system(augmented);
-  State x;
-  augmented.set(sample.bodies, x);
-  IntegratorOptions options;
-  options.dopri5.relative_tolerance = options.dopri5.position_tolerance = options.dopri5.velocity_tolerance = 1e-13;
-  const auto dopri5 = std::move(*make_integrator("dopri5", options));
-  EXPECT_TRUE(march(system, *dopri5, 0, kEnd, kEnd, x).verdict.ok());
-  Bodies bodies;
-  augmented.bodies(x, bodies);
+  const Bodies bodies = exact_end({"", sample.model, sample.bodies}, kEnd);
   Case out{std::move(sample), {}};
   Natural natural(out.sample.model);
   natural.set(bodies, out.reference);

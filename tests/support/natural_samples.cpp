@@ -3,28 +3,61 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "invar/mech/assemble.hpp"
 
 namespace invar::testing {
 
+namespace {
+
+void add_tendon(Random& random, ModelSpec& spec, std::vector<PointSpec> points, double stiffness) {
+  TendonSpec tendon;
+  tendon.name = "tendon" + std::to_string(spec.tendons.size());
+  tendon.points = std::move(points);
+  tendon.stiffness = stiffness * random.uniform(0.5, 2);
+  tendon.length = random.uniform(0.1, 0.5);
+  tendon.damping = random.chance(0.3) ? 0.1 * stiffness : 0;
+  tendon.tension_only = random.chance(0.3);
+  spec.tendons.push_back(tendon);
+}
+
+}  // namespace
+
 void add_tendons(Random& random, ModelSpec& spec, int count, double stiffness) {
   for (int k = 0; k < count; ++k) {
-    TendonSpec tendon;
-    tendon.name = "tendon" + std::to_string(k);
     const int points = 2 + random.below(3), bodies = static_cast<int>(spec.bodies.size()) + 1;
     int body = random.below(bodies) - 1;
+    std::vector<PointSpec> through;
     for (int p = 0; p < points; ++p) {
       PointSpec point;
       body = (body + 2 + random.below(bodies - 1)) % bodies - 1;  // another one than before
       if (body >= 0) point.body = spec.bodies[static_cast<std::size_t>(body)].name;
       point.p = random_vector(random, 0.5);
-      tendon.points.push_back(point);
+      through.push_back(point);
     }
-    tendon.stiffness = stiffness * random.uniform(0.5, 2);
-    tendon.length = random.uniform(0.1, 0.5);
-    tendon.damping = random.chance(0.3) ? 0.1 * stiffness : 0;
-    tendon.tension_only = random.chance(0.3);
-    spec.tendons.push_back(tendon);
+    add_tendon(random, spec, std::move(through), stiffness);
+  }
+}
+
+void add_tendons_over_joints(Random& random, ModelSpec& spec, int count, double stiffness) {
+  for (int k = 0; k < count; ++k) {
+    const JointSpec& joint = spec.joints[static_cast<std::size_t>(random.below(static_cast<int>(spec.joints.size())))];
+    const Vec3 a = random_vector(random, 0.5), b = random_vector(random, 0.5);
+    std::vector<PointSpec> ends = {{joint.parent, "", a}, {joint.child, "", b}};
+    if (random.chance(0.5)) std::swap(ends[0], ends[1]);
+    add_tendon(random, spec, std::move(ends), stiffness);
+  }
+}
+
+void leave_out_what_is_refused(ModelSpec& spec) {
+  for (JointSpec& joint : spec.joints) {
+    if (joint.spring.law == SpringLaw::EulerPrinted) joint.spring.law = SpringLaw::Euler;
+    if (joint.kind == JointKind::Spherical) joint.armature.clear();
+    if (joint.kind != JointKind::Free) continue;
+    joint.spring = {};
+    joint.limits = {};
+    joint.damping.clear(), joint.friction.clear(), joint.armature.clear();
   }
 }
 
@@ -42,6 +75,21 @@ Sample natural_sample(std::uint64_t seed, MechanismOptions options, int tendons,
   draw_velocities(random, model, bodies);
   Load load = random_load(random, model);
   return {std::move(mechanism), std::move(model), std::move(bodies), std::move(load)};
+}
+
+Sample pin_tree(std::uint64_t seed, int bodies, int near, int far, double stiffness) {
+  Random random(seed);
+  Mechanism mechanism = random_mechanism(
+      random, {.bodies = bodies, .mass_ratio = 10, .passive = false, .locked = false, .planar = true, .kinds = {}});
+  const double down = random.uniform(0, 6.28);
+  mechanism.spec.gravity = 9.81 * Vec3(std::cos(down), std::sin(down), 0);
+  add_tendons_over_joints(random, mechanism.spec, near, stiffness);
+  add_tendons(random, mechanism.spec, far, stiffness);
+  Model model = build(mechanism.spec);
+  Bodies start = at_rest(model, mechanism.X_WB);
+  draw_velocities(random, model, start);
+  Load load = random_load(random, model, 2);
+  return {std::move(mechanism), std::move(model), std::move(start), std::move(load)};
 }
 
 Sample planar_chain(std::uint64_t seed, int n, bool eccentric, int tendons) {
