@@ -34,7 +34,11 @@ std::vector<Family> families() {
   geared.couplings = 2, geared.passive = false;
   MechanismOptions flat = tree;
   flat.loops = 1, flat.planar = true;
-  return {{"trees", tree, 2}, {"loops", loops, 2}, {"floating", floating, 3}, {"geared", geared, 0}, {"flat", flat, 2}};
+  MechanismOptions slides = tree;
+  slides.loops = 2, slides.passive = false;
+  slides.kinds = {JointKind::Cylindrical, JointKind::Planar, JointKind::Prismatic, JointKind::Spherical};
+  return {{"slides", slides, 1},     {"trees", tree, 2},    {"loops", loops, 2},
+          {"floating", floating, 3}, {"geared", geared, 0}, {"flat", flat, 2}};
 }
 
 /// Calls f(sample, family, i) for mechanisms that the steppers take; says how many they refused.
