@@ -11,6 +11,7 @@
 #include "invar/base/largest.hpp"
 #include "invar/integrate/make.hpp"
 #include "invar/mech/energy.hpp"
+#include "invar/mech/kinematics.hpp"
 #include "invar/mech/natural.hpp"
 #include "support/campaign.hpp"
 #include "support/march.hpp"
@@ -197,6 +198,27 @@ TEST(Pins, GainTheMomentOfTheirWeightAboutTheRootInEveryStep) {
     EXPECT_LE(worst, 1e-14 * size) << d.what;
   }
   EXPECT_GE(3 * taken, cases(20)) << "others stand on several pins";
+}
+
+// Angles with all their turns are those that the bodies show, but for whole turns. They are summed up over sixty steps, each good
+// to 1e-13.
+TEST(Pins, CountTheTurnsOfTheirOwnHinges) {
+  for (int k = 0; k < cases(8); ++k) {
+    const Drawn d = draw(11800, 3 * k);
+    const Model& model = d.sample.model;
+    Natural natural(model);
+    System system(natural);
+    State x;
+    natural.set(d.sample.bodies, x);
+    const auto integrator = std::move(*make_integrator("discrete_gradient"));
+    ASSERT_TRUE(march(system, *integrator, 0, 60 * kStep, kStep, x).verdict.ok()) << d.what;
+    Bodies bodies;
+    natural.bodies(x, bodies);
+    VecX q(model.nq()), v(model.nv());
+    joint_coordinates(model, bodies, q, v);
+    for (const Joint& joint : model.joints())
+      EXPECT_NEAR(std::remainder(x.wound[joint.v0] - q[joint.q0], 2 * std::acos(-1.0)), 0, 1e-11) << d.what;
+  }
 }
 
 /// How many steps took more iterations than that once there were four to foretell them, and how many steps there were.
