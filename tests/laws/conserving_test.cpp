@@ -35,7 +35,7 @@ std::vector<Family> families() {
   MechanismOptions flat = tree;
   flat.loops = 1, flat.planar = true;
   MechanismOptions slides = tree;
-  slides.loops = 2, slides.passive = false;
+  slides.loops = 1, slides.passive = false;
   slides.kinds = {JointKind::Cylindrical, JointKind::Planar, JointKind::Prismatic, JointKind::Spherical};
   return {{"slides", slides, 1},     {"trees", tree, 2},    {"loops", loops, 2},
           {"floating", floating, 3}, {"geared", geared, 0}, {"flat", flat, 2}};
