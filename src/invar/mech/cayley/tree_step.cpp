@@ -410,11 +410,13 @@ bool Tree<G>::finish(double h) {
         b.W1 = 2 * b.w - b.W0;
       b.v1 = 2 * b.v - b.v0;
       if (b.armature > 0) b.rate1 = 2 * (b.q1 - b.q0) / h - b.rate0;
+      if (b.passive != nullptr && b.hang != Hang::Ball)
+        b.lost = passive_over_step(*b.passive, b.sign * b.q0, b.sign * b.q1, h).lost;
       dissipated_ += h * b.lost;
     }
   }
   measure_lines();
-  // Dampers with the lengths that came out: the last increment is small of second order, but not nothing.
+  // Dampers with what came out: the last increment is small of second order, but not nothing.
   for (Line<G>& line : lines_) {
     if (line.tendon->damping > 0) line.lost = tension_over(*line.tendon, line.length0, line.length1, h).lost;
     dissipated_ += line.lost;
