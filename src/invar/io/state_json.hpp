@@ -19,9 +19,9 @@ Result<Start> start_from_json(const Model& model, const std::string& text, const
 Result<void> port_from_json(const Model& model, const std::string& text, const std::string& source, Load& load);
 Result<void> efforts_from_json(const Model& model, const std::string& text, const std::string& source, Load& load);
 
-/// bodies {p, q, v, w, a, alpha}, joints {q, v, vdot, force, moment, determined}, energy, momentum, residual; and, if there is one,
-/// the partition: coordinates, Gamma, Gamma_parts {body: matrix}, dGamma, Gamma_dot, C, h, Q, E with its rows `freedoms`, qddot,
-/// J {body: matrix}. Matrices are lists of rows.
+/// bodies {p, q, v, w, a, alpha}, joints {q, v, vdot, force, moment, determined}, energy, momentum, residual; and, if there is
+/// one, the partition: coordinates, Gamma, Gamma_parts {body: matrix}, dGamma, Gamma_dot, C, h, Q, E with its rows `freedoms`,
+/// qddot, J {body: matrix}. Matrices are lists of rows.
 Result<std::string> evaluation_json(const Model& model, const Evaluation& evaluation, bool pretty,
                                     const Partition* partition = nullptr);
 

@@ -101,13 +101,18 @@ void Shell<G>::extrapolate() {
   }
 }
 
-// The moment about φ at node 0 that belongs to μ. A universal joint passes one about the normal of its axes, which turns in both
-// bodies: its μ is the factor of n_a × n_b, about the joint point.
+// The moment about φ at node 0 that belongs to μ. A universal joint passes, about the joint point, one along n_a × n_b, which
+// turns in both bodies, and what couplings and rotors do to its freedoms: its μ are the factor of n_a × n_b and the components
+// along n_a and n_b.
 template <class G>
 typename G::Ang Shell<G>::moment_of(int i, const Vec& mu, const Lin& force) const {
   const Slot<G>& b = tree_.slots()[i];
   if constexpr (G::A == 3)
-    if (parts_[i].cross) return mu[3] * tree_.slots()[b.inner].n0.cross(b.n0) - b.gam0.cross(force);
+    if (parts_[i].cross) {
+      const Vec3 &n_a = tree_.slots()[b.inner].n0, &n_b = b.n0, axis = n_a.cross(n_b);
+      const double c = n_a.dot(n_b), area = axis.squaredNorm();
+      return mu[3] * axis + ((mu[4] - c * mu[5]) * n_a + (mu[5] - c * mu[4]) * n_b) / area - b.gam0.cross(force);
+    }
   return out_of<G>(b.R0, Ang(mu.template tail<G::A>()));
 }
 
@@ -194,8 +199,9 @@ Verdict Shell<G>::find_normals() {
     found_.wrenches[i] << b.R1.transpose() * f, into<G>(b.R1, t);
     if constexpr (G::A == 3)
       if (parts_[i].cross) {
-        const Ang axis = slots[b.inner].n1.cross(b.n1);
-        found_.wrenches[i].template tail<3>() << (t + b.gam1.cross(f)).dot(axis) / axis.squaredNorm(), 0, 0;
+        const Ang axis = slots[b.inner].n1.cross(b.n1), moment = t + b.gam1.cross(f);
+        found_.wrenches[i].template tail<3>() << moment.dot(axis) / axis.squaredNorm(), moment.dot(slots[b.inner].n1),
+            moment.dot(b.n1);
       }
     const int a = parts_[i].massive_inner;
     wrench_[a].template head<G::L>() += f;
