@@ -56,6 +56,7 @@ Stages::Stages(const Natural& natural, const StageOptions& options)
       product_(point_),
       row_product_(VecX::Zero(c_.rows())),
       left_over_(row_product_),
+      gap_(row_product_),
       bodies_(c_.model().bodies().size()) {
   for (int i = 0; i < s_; ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -202,7 +203,7 @@ void Stages::residual() {
     if (options_.stabilised) c_.add_transposed(v_[k], gamma_[k], -h_, product_, true);
     rc_.segment((dynamics_ + i) * n, n) = product_;
     c_.apply_rows(x_[k], y_[k], row_product_);
-    rr_.segment(i * rows, rows) = -row_product_;
+    rr_.segment(i * rows, rows) = -row_product_ - gap_;
     if (options_.stabilised) residual_of_velocities(i);
   }
 }

@@ -98,7 +98,7 @@ class Stages {
   std::array<Past, kPast> past_;                // a ring
   int latest_ = 0, known_ = 0;                  // where the last one is, and how many in a row and of one length
   VecX rc_, rr_;                                // residuals and increments, stacked
-  VecX point_, mass_v_, product_, row_product_, left_over_;
+  VecX point_, mass_v_, product_, row_product_, left_over_, gap_;
   Bodies bodies_;
   double h_ = 0, last_h_ = 0;
   bool jumped_ = false;

@@ -13,6 +13,8 @@ namespace {
 constexpr int kMaxIterations = 30;
 constexpr double kResting = 1e-9;    // lengths of the model per step
 constexpr double kLeftOver = 1e-12;  // of speeds over lengths
+constexpr double kGap = 1e-12;       // of lengths, and of their squares
+constexpr double kShare = 1e-3;
 // Relative to the speed of the last node: where Newton is near, and what rounding leaves of an increment; and where the next
 // increment is not worth its price, because it adds to every step in the same sense.
 constexpr double kNear = 1e-8, kRounding = 4e-16, kSettled = 2e-21, kStalled = 1e-13;
@@ -152,6 +154,12 @@ Verdict Stages::solve(System& system, double t, double h, const State& x, const 
     c_.apply_rows(x.q, x.v, left_over_);
     if (!(left_over_.lpNorm<Eigen::Infinity>() <= kLeftOver * speed(x.v) / c_.model().length())) left_over_.setZero();
   }
+  // So is what it left of g, a little in every step: all at once would let the rounding of g itself do work.
+  c_.residual(x.q, gap_);
+  if (gap_.size() > 0 && gap_.lpNorm<Eigen::Infinity>() <= kGap * (1 + c_.model().length() * c_.model().length()))
+    gap_ *= kShare / h_;
+  else
+    gap_.setZero();
   const bool inherited = factored_;
   Verdict verdict = iterate(system, t, x, carry_x, carry_v);
   if (verdict.ok()) return verdict;
