@@ -14,7 +14,7 @@ constexpr int kMaxIterations = 30;
 constexpr double kResting = 1e-9;    // lengths of the model per step
 constexpr double kLeftOver = 1e-12;  // of speeds over lengths
 constexpr double kGap = 1e-12;       // of lengths, and of their squares
-constexpr double kShare = 1e-3;
+constexpr double kShare = 1e-4;
 // Relative to the speed of the last node: where Newton is near, and what rounding leaves of an increment; and where the next
 // increment is not worth its price, because it adds to every step in the same sense.
 constexpr double kNear = 1e-8, kRounding = 4e-16, kSettled = 2e-21, kStalled = 1e-13;
