@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "console.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/exactness.hpp"
+#include "invar/mech/minimal/minimal.hpp"
+#include "invar/mech/minimal/partition.hpp"
 #include "invar/mech/plane.hpp"
 #include "invar/mech/spanning_tree.hpp"
 #include "invar/run/start.hpp"
@@ -24,6 +28,7 @@ struct Analysis {
   Mobility mobility;
   std::vector<JointVerdict> verdicts;  // per joint
   Exactness exactness;
+  std::optional<Partition> partition;  // none where no independent freedoms are found
 
   int redundant() const { return mobility.rows - mobility.rank; }
 };
@@ -35,7 +40,43 @@ Result<Analysis> analyse(const Model& model, const std::string& path) {
   Evaluation e;
   if (const Verdict verdict = formulation.evaluate(*x, Load(model), e); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), path);
-  return Analysis{formulation.mobility(), e.verdicts, exactness(model, e.bodies)};
+  Analysis out{formulation.mobility(), e.verdicts, exactness(model, e.bodies), {}};
+  Minimal minimal(model);
+  State state;
+  minimal.set(e.bodies, state, Start(model).turns(model));
+  Partition p;
+  if (partition_at(minimal.tree(), state.q, state.v, state.wound, Load(model), p).ok()) out.partition = std::move(p);
+  return out;
+}
+
+constexpr Eigen::Index kColumns = 8;  // of a table that people read
+
+// What every body contributes to the inertia of every freedom: the diagonals of Γ_i.
+void print_partition(const Model& model, const Partition& p) {
+  const Eigen::Index shown = std::min(kColumns, p.Gamma.cols());
+  if (shown == 0) return;
+  fmt::print("\n  {:<20}", "inertia [kg m^2, kg]");
+  for (Eigen::Index k = 0; k < shown; ++k) fmt::print(" {:>12}", p.coordinates[static_cast<std::size_t>(k)]);
+  fmt::print("{}\n", shown < p.Gamma.cols() ? fmt::format("  and {} more (--json)", p.Gamma.cols() - shown) : "");
+  const auto line = [&](const std::string& name, const MatX& part) {
+    fmt::print("  {:<20}", name);
+    for (Eigen::Index k = 0; k < shown; ++k) fmt::print(" {:>12.6g}", part(k, k));
+    fmt::print("\n");
+  };
+  for (std::size_t b = 0; b < model.bodies().size(); ++b) line(model.bodies()[b].name, p.Gamma_parts[b]);
+  if (!p.rotors.isZero(0)) line("(rotors)", p.rotors);
+  line("(all)", p.Gamma);
+}
+
+Json partition_json(const Model& model, const Partition& p) {
+  const auto diagonal = [](const MatX& m) {
+    Json out = Json::array();
+    for (Eigen::Index k = 0; k < m.cols(); ++k) out.push_back(m(k, k));
+    return out;
+  };
+  Json parts = Json::object();
+  for (std::size_t b = 0; b < model.bodies().size(); ++b) parts[model.bodies()[b].name] = diagonal(p.Gamma_parts[b]);
+  return {{"coordinates", p.coordinates}, {"bodies", parts}, {"rotors", diagonal(p.rotors)}, {"all", diagonal(p.Gamma)}};
 }
 
 double total_mass(const Model& model) {
@@ -73,6 +114,7 @@ void print_table(const Model& model, const Analysis& m) {
   for (const Joint& j : model.joints())
     fmt::print("  {:<20} {:<20} {:<20} {:<20} {:>8}\n", j.name, kind_text(j), model.body_name(j.parent), model.body_name(j.child),
                j.nv);
+  if (m.partition) print_partition(model, *m.partition);
   fmt::print("\n  loops      {}\n", loop_text(model));
   fmt::print("  couplings  {}\n  tendons    {}\n", model.couplings().size(), model.tendons().size());
   fmt::print("  rows       {}\n  rank       {}\n  redundant  {}\n  mobility   {} at the start configuration\n", m.mobility.rows,
@@ -126,6 +168,7 @@ Json to_json(const Model& model, const Analysis& m) {
   out["generic_rank"] = m.exactness.decided ? Json(m.exactness.generic_rank) : Json(nullptr);
   out["generic_mobility"] = m.exactness.decided ? Json(m.exactness.generic_mobility) : Json(nullptr);
   out["exact_joints"] = joint_names(model, m.exactness.joints);
+  out["partition"] = m.partition ? partition_json(model, *m.partition) : Json(nullptr);
   return out;
 }
 

@@ -24,12 +24,6 @@ namespace {
 
 using Mat6 = Eigen::Matrix<double, 6, 6>;
 
-Mat3 hat(const Vec3& a) {
-  Mat3 m;
-  m << 0, -a.z(), a.y(), a.z(), 0, -a.x(), -a.y(), a.x(), 0;
-  return m;
-}
-
 // Columns of Ṡ in F at rates u.
 Columns motion_rate(const Joint& joint, const double* q, const double* u) {
   Columns out = Columns::Zero(6, joint.nv);
@@ -319,7 +313,7 @@ MatX at_frame(const MatX& J, const Pose& X_CE) {
 Verdict partition_at(const JointTree& tree, const VecX& q, const VecX& v, const VecX& wound, const Load& load, Partition& out) {
   const Model& model = tree.model();
   VecX whole_q = q, whole_v = v;
-  Bodies bodies;
+  Bodies& bodies = out.bodies;
   if (const Verdict verdict = tree.complete(whole_q, whole_v, wound, bodies); !verdict.ok()) return verdict;
   if (const Verdict verdict = tree.motions(bodies, wound, out.E); !verdict.ok()) return verdict;
   out.coordinates.clear();
@@ -336,8 +330,8 @@ Verdict partition_at(const JointTree& tree, const VecX& q, const VecX& v, const 
   MatX half = out.C;
   const std::size_t count = model.bodies().size();
   out.J.assign(count, {}), out.J_dot.assign(count, {}), out.Gamma_parts.assign(count, {});
-  VecX rates(n);
-  for (Eigen::Index i = 0; i < n; ++i) rates[i] = whole_v[tree.independent()[static_cast<std::size_t>(i)]];
+  out.v.resize(n);
+  for (Eigen::Index i = 0; i < n; ++i) out.v[i] = whole_v[tree.independent()[static_cast<std::size_t>(i)]];
   for (std::size_t b = 0; b < count; ++b) {
     MatX J, J_dot;
     motion.jacobian(static_cast<int>(b), J, J_dot);
@@ -348,16 +342,17 @@ Verdict partition_at(const JointTree& tree, const VecX& q, const VecX& v, const 
     out.Gamma += out.Gamma_parts[b];
     const MatX inertial = out.J[b].transpose() * M * out.J_dot[b];
     half += inertial;
-    out.C += inertial + out.J[b].transpose() * gyroscopic(M * (out.J[b] * rates)) * out.J[b];
+    out.C += inertial + out.J[b].transpose() * gyroscopic(M * (out.J[b] * out.v)) * out.J[b];
   }
   out.Gamma_dot = half + half.transpose();
-  out.h = out.C * rates;
+  out.h = out.C * out.v;
   out.Q = generalized(model, bodies, wound, load, out);
   out.vdot = out.Gamma.ldlt().solve(out.Q - out.h);
   out.dGamma.clear();
   for (Eigen::Index k = 0; k < n; ++k) {
-    tree.place(whole_q, out.E.col(k), bodies);
-    out.dGamma.push_back(gamma_rate(tree, bodies, out.E, wound));
+    Bodies moving;
+    tree.place(whole_q, out.E.col(k), moving);
+    out.dGamma.push_back(gamma_rate(tree, moving, out.E, wound));
   }
   return {};
 }

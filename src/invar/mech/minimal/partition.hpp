@@ -13,6 +13,8 @@ namespace invar {
 /// angular velocity (balls, floating bodies) v is a quasi-velocity; everything above holds as it stands.
 struct Partition {
   std::vector<std::string> coordinates;  ///< of the independent freedoms
+  Bodies bodies;                         ///< at the state
+  VecX v;                                ///< independent rates
   MatX E;                                ///< rates of the tree's freedoms per independent one, B (26)
   MatX joint_rates;                      ///< the same for all freedoms of the model
   std::vector<MatX> J, J_dot;            ///< per body, 6 x n
