@@ -220,7 +220,7 @@ void Conserving::reset(const System& system, const State& x, double h) {
     else
       core_ = std::make_unique<CoreIn<InSpace>>(natural, nullptr, stabilised_, length_);
     placed_ = core_->place(x);
-  } else if (!placed_.ok() || !same(x.q, end_.q) || !same(x.v, end_.v)) {
+  } else if (!placed_.ok() || !same(x.q, end_.q) || !same(x.v, end_.v) || !same(x.wound, end_.wound)) {
     placed_ = core_->place(x);
   } else {
     core_->forget();
@@ -232,7 +232,7 @@ void Conserving::reset(const System& system, const State& x, double h) {
 Verdict Conserving::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
   INVAR_CHECK(core_ && &core_->natural() == &system.formulation(), "a step follows a reset with the same formulation");
-  if (!same(x.q, end_.q) || !same(x.v, end_.v)) {
+  if (!same(x.q, end_.q) || !same(x.v, end_.v) || !same(x.wound, end_.wound)) {
     placed_ = core_->place(x);
     end_ = x;
   }

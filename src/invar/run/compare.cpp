@@ -37,7 +37,7 @@ bool is_adaptive(const Method& m) {
 
 // The same way with smaller errors, and by which part of the difference it differs from the truth.
 Method refined(Method m) {
-  m.step /= 2;
+  m.parts *= 2;
   Dopri5Options& o = m.options.dopri5;
   for (double* tolerance : {&o.relative_tolerance, &o.position_tolerance, &o.velocity_tolerance, &o.auxiliary_tolerance})
     *tolerance *= kTighter;
@@ -122,7 +122,7 @@ class Comparer {
   // Runs; why it came to nothing, or an empty string.
   std::string trace(const Way& way, const Method& method, Trace& to, Outcome* outcome) {
     Scenario s = scenario_;
-    s.method = method, s.laws.clear(), s.sampling = sampling(way.method, method), s.sampling.what = Trace::choice();
+    s.method = method, s.laws.clear(), s.sampling = sampling(method), s.sampling.what = Trace::choice();
     RunOptions run_options;
     run_options.sink = &to, run_options.stop = options_.stop;
     const int number = run_++;
@@ -136,11 +136,11 @@ class Comparer {
   }
 
   // Samples at the same times, whichever step a way takes: those of the coarse grid.
-  Sampling sampling(const Method& coarse, const Method& method) const {
+  Sampling sampling(const Method& method) const {
     const double duration = scenario_.end_time - scenario_.start_time;
     const long every = std::max(1l, static_cast<long>(duration / grid_ / static_cast<double>(kInstants)));
     Sampling s;
-    s.steps = every * (method.step < coarse.step ? 2 : 1);
+    s.steps = every * method.parts;
     s.interval = static_cast<double>(every) * grid_;
     return s;
   }

@@ -13,6 +13,7 @@ struct Method {
   std::string formulation = "augmented";
   std::string integrator = "rk4";
   double step = 0;             ///< s; fixed-step methods: the longest step; adaptive ones: unused
+  int parts = 1;               ///< fixed-step methods: into how many each of these steps is divided
   IntegratorOptions options;   ///< tolerances and limits of adaptive methods; degree, gradient, composition of steppers
   bool project = true;         ///< move the state back onto its constraints after every step
   double baumgarte_alpha = 0;  ///< 1/s; both: J a = γ − 2 alpha (velocity residual) − beta² (position residual), so a gap

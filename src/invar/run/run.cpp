@@ -132,7 +132,7 @@ bool Loop::segment(double a, double b) {
 // Whole steps: a length that is a multiple of the step up to round-off is divided into just so many.
 long Loop::steps_in(double a, double b) const {
   if (integrator_->adaptive()) return 1;
-  return std::max(1l, static_cast<long>(std::ceil((b - a) / scenario_.method.step * (1 - 1e-9))));
+  return scenario_.method.parts * std::max(1l, static_cast<long>(std::ceil((b - a) / scenario_.method.step * (1 - 1e-9))));
 }
 
 bool Loop::fixed_segment(double a, double b) {

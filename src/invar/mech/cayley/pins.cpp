@@ -31,6 +31,8 @@ void Pins::hang(std::vector<Pin> pins, std::vector<Edge> edges) {
 }
 
 void Pins::forward(double h) {
+  pins_[0].row = pins_[0].slope = 0;  // nobody asks what the ground feels
+  pins_[0].force = {};
   for (std::size_t i = 1; i < pins_.size(); ++i) {
     Pin& b = pins_[i];
     const Pin& a = pins_[static_cast<std::size_t>(b.inner)];

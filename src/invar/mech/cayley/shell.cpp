@@ -40,11 +40,10 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double 
     const Slot<G>& b = tree_.slots()[i];
     parts_[i].massive_inner = tree_.slots()[b.inner].massive ? b.inner : (b.inner == 0 ? 0 : parts_[b.inner].massive_inner);
     parts_[i].root = b.hang == Hang::Free ? static_cast<int>(i) : parts_[b.inner].root;
-    const Slot<G>& a = tree_.slots()[b.inner];
-    parts_[i].cross = b.hang == Hang::Hinge && b.inner != 0 && a.hang == Hang::Hinge && !a.massive &&
-                      (a.inner == 0 || tree_.slots()[a.inner].massive) && a.gam.isZero(0) && b.rho.isZero(0);
+    if (!b.massive) turning_ = true;
     parts_[i].J_inverse = b.massive ? inverse_on_range<typename G::AA>(b.J) : G::AA::Zero();
   }
+  for (const Tie<G>& tie : tree_.ties()) turning_ = turning_ || tie.coupling >= 0;
   // Ties join components; what is joined to the ground belongs to it, and to its index 0.
   for (const Tie<G>& tie : tree_.ties()) {
     const int a = parts_[tie.slot[0]].root, b = parts_[tie.slot[1]].root;
@@ -68,6 +67,7 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double 
 template <class G>
 Verdict Shell<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
   forget();
+  since_audit_ = 0;
   const Verdict verdict = tree_.place(q, v, bodies);
   begin_ledger();
   return verdict;
@@ -101,31 +101,18 @@ void Shell<G>::extrapolate() {
   }
 }
 
-// The moment about φ at node 0 that belongs to μ. A universal joint passes, about the joint point, one along n_a × n_b, which
-// turns in both bodies, and what couplings and rotors do to its freedoms: its μ are the factor of n_a × n_b and the components
-// along n_a and n_b.
+// n_0 = M⁻¹ G_0ᵀ μ, into normal_ and rotor_normal_. Axes of bodies carry wrenches from node to node. Where links without mass or
+// couplings lie between, what may pass turns in both bodies: of M⁻¹ times the wrenches, only what is normal to the motion at node
+// 0 is taken.
 template <class G>
-typename G::Ang Shell<G>::moment_of(int i, const Vec& mu, const Lin& force) const {
-  const Slot<G>& b = tree_.slots()[i];
-  if constexpr (G::A == 3)
-    if (parts_[i].cross) {
-      const Vec3 &n_a = tree_.slots()[b.inner].n0, &n_b = b.n0, axis = n_a.cross(n_b);
-      const double c = n_a.dot(n_b), area = axis.squaredNorm();
-      return mu[3] * axis + ((mu[4] - c * mu[5]) * n_a + (mu[5] - c * mu[4]) * n_b) / area - b.gam0.cross(force);
-    }
-  return out_of<G>(b.R0, Ang(mu.template tail<G::A>()));
-}
-
-// Adds n_0 = M⁻¹ G_0ᵀ μ to the velocities of node 0.
-template <class G>
-void Shell<G>::enter() {
-  auto& slots = tree_.slots();
+Verdict Shell<G>::find_first_normals() {
+  const auto& slots = tree_.slots();
   std::fill(wrench_.begin(), wrench_.end(), Vec::Zero());
   for (std::size_t i = slots.size(); i-- > 1;) {
     if (!slots[i].massive) continue;
     const Slot<G>& b = slots[i];
     const Lin f = b.R0 * mu_.wrenches[i].template head<G::L>();
-    const Ang t = moment_of(static_cast<int>(i), mu_.wrenches[i], f);
+    const Ang t = out_of<G>(b.R0, Ang(mu_.wrenches[i].template tail<G::A>()));
     wrench_[i].template head<G::L>() += f;
     wrench_[i].template tail<G::A>() += t;
     const int a = parts_[i].massive_inner;
@@ -133,25 +120,52 @@ void Shell<G>::enter() {
     wrench_[a].template tail<G::A>() -= t + G::moment(b.phi0 - slots[a].phi0, f);
   }
   tree_.add_tie_wrenches(0, mu_.ties, wrench_);
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    const Slot<G>& b = slots[i];
+    rotor_normal_[i] = b.armature > 0 ? mu_.rotors[i] / b.armature : 0.0;
+    normal_[i].setZero();
+    if (!b.massive) continue;
+    if (b.mass > 0) normal_[i].template head<G::L>() = wrench_[i].template head<G::L>() / b.mass;
+    const Ang turning = into<G>(b.R0, Ang(wrench_[i].template tail<G::A>()));
+    normal_[i].template tail<G::A>() = out_of<G>(b.R0, Ang(parts_[i].J_inverse * turning));
+  }
+  if (!turning_) return {};
+  tree_.go_back();
+  velocities_ = normal_;
+  rotors_ = rotor_normal_;
+  if (const Verdict verdict = tree_.project(velocities_, rotors_); !verdict.ok()) return verdict;
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    rotor_normal_[i] -= rotors_[i];
+    if (slots[i].massive) normal_[i] -= velocities_[i];
+  }
+  return {};
+}
+
+// Adds n_0 to the velocities of node 0.
+template <class G>
+Verdict Shell<G>::enter() {
+  auto& slots = tree_.slots();
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    saved_[i] << slots[i].v0, slots[i].W0;
+    saved_rotors_[i] = slots[i].rate0;
+  }
   for (Balance& balance : balance_) balance = {};
+  if (const Verdict verdict = find_first_normals(); !verdict.ok()) return verdict;
   for (std::size_t i = 1; i < slots.size(); ++i) {
     Slot<G>& b = slots[i];
-    saved_[i] << b.v0, b.W0;
-    saved_rotors_[i] = b.rate0;
     Balance& balance = balance_[parts_[i].root];
     if (b.armature > 0) {
-      const double n = mu_.rotors[i] / b.armature;
-      balance.defect -= 0.5 * mu_.rotors[i] * (n + 2 * b.rate0);
-      b.rate0 += n;
+      balance.defect -= 0.5 * b.armature * rotor_normal_[i] * (rotor_normal_[i] + 2 * b.rate0);
+      b.rate0 += rotor_normal_[i];
     }
     if (!b.massive) continue;
-    Lin n = Lin::Zero();
-    if (b.mass > 0) n = wrench_[i].template head<G::L>() / b.mass;
-    const Ang N = parts_[i].J_inverse * into<G>(b.R0, Ang(wrench_[i].template tail<G::A>()));
+    const Lin n = normal_[i].template head<G::L>();
+    const Ang N = into<G>(b.R0, Ang(normal_[i].template tail<G::A>()));
     balance.defect -= 0.5 * (b.mass * n.dot(n + 2 * b.v0) + N.dot(b.J * (N + 2 * b.W0)));
     b.v0 += n;
     b.W0 += N;
   }
+  return {};
 }
 
 template <class G>
@@ -197,12 +211,6 @@ Verdict Shell<G>::find_normals() {
     const Lin f = through.template head<G::L>();
     const Ang t = through.template tail<G::A>();
     found_.wrenches[i] << b.R1.transpose() * f, into<G>(b.R1, t);
-    if constexpr (G::A == 3)
-      if (parts_[i].cross) {
-        const Ang axis = slots[b.inner].n1.cross(b.n1), moment = t + b.gam1.cross(f);
-        found_.wrenches[i].template tail<3>() << moment.dot(axis) / axis.squaredNorm(), moment.dot(slots[b.inner].n1),
-            moment.dot(b.n1);
-      }
     const int a = parts_[i].massive_inner;
     wrench_[a].template head<G::L>() += f;
     wrench_[a].template tail<G::A>() += t + G::moment(b.phi1 - slots[a].phi1, f);
@@ -267,8 +275,8 @@ Verdict Shell<G>::step(double h, Loading* loading) {
     int total = 0;
     const int least = past_[stage_].known < 3 ? kPasses : 1;
     for (int pass = 1;; ++pass) {
-      enter();
-      verdict = solve(h, loading);
+      verdict = enter();
+      if (verdict.ok()) verdict = solve(h, loading);
       total += iterations_;
       if (verdict.ok()) verdict = find_normals();
       const bool settled = verdict.ok() && account();

@@ -40,7 +40,6 @@ class Shell {
  private:
   struct Part {
     int massive_inner = 0;  // nearest slot with mass on the way to the ground; 0: none
-    bool cross = false;     // hangs on a massless hinge: with its own, a universal joint
     int root = 0;           // free slot that names its component; 0: held by the ground
     typename G::AA J_inverse = G::AA::Zero();
   };
@@ -67,7 +66,8 @@ class Shell {
 
   Verdict solve(double h, Loading* loading);
   void extrapolate();
-  void enter();
+  Verdict find_first_normals();
+  Verdict enter();
   void restore();
   Verdict find_normals();
   void improve();
@@ -80,11 +80,11 @@ class Shell {
   void restore_energy();
   void find_symmetries();
   void subtract_motions(int root, const std::vector<Motion>& motions);
-  Ang moment_of(int i, const Vec& mu, const Lin& force) const;
   Vec weighted(int i, const Vec& n, const typename G::Rot& R) const;
 
   Tree<G> tree_;
   bool stabilised_;
+  bool turning_ = false;  // what joints pass turns in both of their bodies: links without mass, couplings
   std::vector<Part> parts_;
   std::vector<Motion> symmetries_;                           // of what the ground holds
   std::vector<Motion> rigid_;                                // all

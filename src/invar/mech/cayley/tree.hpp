@@ -105,6 +105,8 @@ class Tree {
   void recall(int stage);
   void forget();
 
+  /// Node 1 is where node 0 is.
+  void go_back();
   /// Replaces velocities ((v, w) World per slot, rates of rotors) by the nearest ones that joints and ties allow at node 1.
   Verdict project(std::vector<Vec>& velocities, std::vector<double>& rotors);
   /// Adds what unit-consistent multipliers of the ties do, at node 0 or 1, per slot.

@@ -39,6 +39,7 @@ void Tree<G>::spread(const Bodies& bodies, Load& load) const {
 // Asks for the load at the mean motion of the present iterate; returns how much it has changed since it was asked for last.
 template <class G>
 double Tree<G>::ask(double h, Loading& loading) {
+  // On a wild iterate the motion is what could be followed of it: Newton goes on from there, or the step is divided.
   if (!pins_.empty())
     finish_pins(h);
   else

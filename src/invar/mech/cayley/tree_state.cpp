@@ -121,17 +121,23 @@ void Tree<G>::place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodi
 }
 
 template <class G>
-Verdict Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
-  forget();
-  at_rest_.assign(slots_.size(), Vec::Zero());
-  rotors_at_rest_.assign(slots_.size(), 0.0);
-  for (int i = 1; i < static_cast<int>(slots_.size()); ++i) {
-    place_slot(i, q, v, bodies);
-    // Node 1 starts where node 0 is.
+void Tree<G>::go_back() {
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
     b.R1 = b.R0, b.phi1 = b.phi0, b.rho1 = b.rho0, b.gam1 = b.gam0, b.n1 = b.n0, b.a1 = b.a0, b.q1 = b.q0;
     b.c1 = b.c0, b.s1 = b.s0, b.r1 = b.rho0 + b.gam0;
   }
+}
+
+template <class G>
+Verdict Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
+  forget();
+  inexact_ = inexact_at_first_;
+  since_measured_ = 0;
+  at_rest_.assign(slots_.size(), Vec::Zero());
+  rotors_at_rest_.assign(slots_.size(), 0.0);
+  for (int i = 1; i < static_cast<int>(slots_.size()); ++i) place_slot(i, q, v, bodies);
+  go_back();
   for (Tie<G>& tie : ties_)
     if (tie.passive != nullptr) {
       const Joint& joint = model_.joints()[tie.joint];
@@ -179,6 +185,7 @@ Quat Tree<G>::attitude(int body, const Rot& R) const {
 }
 
 #define INVAR_MEMBERS(G)                                                                            \
+  template void Tree<G>::go_back();                                                                 \
   template Verdict Tree<G>::place(const VecX&, const VecX&, const Bodies&);                         \
   template typename Tree<G>::Potential Tree<G>::potential() const;                                  \
   template bool Tree<G>::tied_to_ground() const;                                                    \

@@ -364,13 +364,12 @@ Verdict Tree<G>::step(double h, Loading* loading) {
     if (const Verdict v = iterate(h, loading != nullptr ? &load_ : nullptr, now); !v.ok()) return v;
     if (!std::isfinite(now)) break;
     if (iterations_ == 1) scale = std::max(scale, now);
-    // What a load gives back to the motion shrinks as the increments do.
     // The next increment is small of second order, or smaller than this one by the ratio of the last two, unless what the
     // Jacobian leaves out takes over. Increments that are small and no longer shrink are rounding: rows of ties are positions
     // over h, and singular configurations enlarge it.
     const double rounding = kRounding * scale;
     const double shrank = iterations_ > 1 ? now / before : (inexact_ > 0 ? 1.0 : kSmall);
-    if (iterations_ > 1) feedback *= shrank;
+    if (iterations_ > 1) feedback *= shrank;  // what a load gives back to the motion shrinks as the increments do
     if (iterations_ > 2 && now > kClear * rounding) measure_contraction(shrank);
     const bool last = now <= rounding || now * std::max({shrank, inexact_, feedback}) <= rounding ||
                       (iterations_ > 2 && now > 0.7 * before && now <= kNoise * scale + kRounding * reach / std::abs(h));
@@ -393,7 +392,8 @@ void Tree<G>::measure_contraction(double shrank) {
   since_measured_ = 0;
 }
 
-// Node 1 with its velocities, and the accounts of the step. The Cayley map turns less than half a turn: more is refused.
+// Node 1 with its velocities, and the accounts of the step. A turn of more than a quarter within a step is refused: the Cayley
+// map ends at half of one, and Newton leads astray before that.
 template <class G>
 bool Tree<G>::finish(double h) {
   dissipated_ = 0;
