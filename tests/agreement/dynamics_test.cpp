@@ -7,6 +7,7 @@
 
 #include "invar/mech/energy.hpp"
 #include "invar/mech/kinematics.hpp"
+#include "invar/mech/minimal/dynamics.hpp"
 #include "invar/mech/minimal/minimal.hpp"
 #include "support/campaign.hpp"
 #include "support/states.hpp"

@@ -40,7 +40,7 @@ int closure_rows_of(const NaturalCoordinates& c, const SpanningTree& tree) {
 
 NaturalElimination::NaturalElimination(const NaturalCoordinates& c, int copies, int multipliers)
     : coordinates_(c),
-      spanning_(spanning_tree(c.model())),
+      spanning_(spanning_tree(c.model(), joints_of_massless_bodies(c.model()))),
       copies_(copies),
       multipliers_(multipliers),
       length_(c.model().length()),

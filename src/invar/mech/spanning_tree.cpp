@@ -43,6 +43,17 @@ std::vector<int> by_worth(const Model& model, const std::vector<bool>& prefer) {
 
 }  // namespace
 
+std::vector<bool> joints_of_massless_bodies(const Model& model) {
+  const auto massless = [&](int b) {
+    if (b == kWorld) return false;
+    const Inertia& inertia = model.bodies()[b].inertia;
+    return inertia.mass == 0 && inertia.I_C.isZero(0);
+  };
+  std::vector<bool> out;
+  for (const Joint& joint : model.joints()) out.push_back(massless(joint.parent) || massless(joint.child));
+  return out;
+}
+
 SpanningTree spanning_tree(const Model& model, const std::vector<bool>& prefer) {
   const int n = static_cast<int>(model.bodies().size());
   const auto index = [n](int body) { return body == kWorld ? n : body; };

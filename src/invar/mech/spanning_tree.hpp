@@ -26,4 +26,8 @@ struct SpanningTree {
 /// their inner body in depth-first order. `prefer` (per joint, or empty) names joints that must not be cut if others can be.
 SpanningTree spanning_tree(const Model& model, const std::vector<bool>& prefer = {});
 
+/// Per joint: whether it holds a body without mass and inertia. In the tree such a body should not be a leaf: it would move
+/// nothing.
+std::vector<bool> joints_of_massless_bodies(const Model& model);
+
 }  // namespace invar

@@ -48,8 +48,8 @@ bool wants_the_tree(const Model& model, int j) {
 }
 
 SpanningTree tree_of(const Model& model) {
-  std::vector<bool> prefer(model.joints().size());
-  for (int j = 0; j < static_cast<int>(prefer.size()); ++j) prefer[j] = wants_the_tree(model, j);
+  std::vector<bool> prefer = joints_of_massless_bodies(model);
+  for (int j = 0; j < static_cast<int>(prefer.size()); ++j) prefer[j] = prefer[j] || wants_the_tree(model, j);
   return spanning_tree(model, prefer);
 }
 
