@@ -3,11 +3,12 @@
 // What follows from the matrices of minimal coordinates, against Bodies and the unreduced equations, on drawn trees and loops.
 // All are products of numbers of order one that are computed twice; 1e-10 leaves six digits to the condition of Γ and of
 // closures.
+#include "invar/mech/minimal/dynamics.hpp"
+
 #include <gtest/gtest.h>
 
 #include "invar/mech/energy.hpp"
 #include "invar/mech/kinematics.hpp"
-#include "invar/mech/minimal/dynamics.hpp"
 #include "invar/mech/minimal/minimal.hpp"
 #include "support/campaign.hpp"
 #include "support/states.hpp"

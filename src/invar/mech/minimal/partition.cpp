@@ -170,7 +170,7 @@ class Chain {
     couple(motion.bodies(), wound, row, rows, on_tree);
     // Ė: least squares over all rows, which agree.
     E_dot = MatX::Zero(tree.nv(), n);
-    if (tree.dependent().empty()) return;
+    if (tree.dependent().empty() || n == 0) return;
     MatX dependent(tree.rows(), static_cast<Eigen::Index>(tree.dependent().size()));
     for (std::size_t c = 0; c < tree.dependent().size(); ++c)
       dependent.col(static_cast<Eigen::Index>(c)) = on_tree.col(tree.dependent()[c]);
@@ -347,7 +347,7 @@ Verdict partition_at(const JointTree& tree, const VecX& q, const VecX& v, const 
   out.Gamma_dot = half + half.transpose();
   out.h = out.C * out.v;
   out.Q = generalized(model, bodies, wound, load, out);
-  out.vdot = out.Gamma.ldlt().solve(out.Q - out.h);
+  out.vdot = n > 0 ? VecX(out.Gamma.ldlt().solve(out.Q - out.h)) : VecX();
   out.dGamma.clear();
   for (Eigen::Index k = 0; k < n; ++k) {
     Bodies moving;
