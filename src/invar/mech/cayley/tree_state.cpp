@@ -126,6 +126,9 @@ void Tree<G>::go_back() {
     Slot<G>& b = slots_[i];
     b.R1 = b.R0, b.phi1 = b.phi0, b.rho1 = b.rho0, b.gam1 = b.gam0, b.n1 = b.n0, b.a1 = b.a0, b.q1 = b.q0;
     b.c1 = b.c0, b.s1 = b.s0, b.r1 = b.rho0 + b.gam0;
+    // An iterate that went astray leaves nothing behind.
+    b.v.setZero(), b.w.setZero();
+    b.s = b.rate = 0;
   }
 }
 
