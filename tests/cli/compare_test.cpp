@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
+#include "support/folder.hpp"
 
 namespace invar::testing {
 namespace {
@@ -36,6 +37,17 @@ TEST(Compare, WaysOfOneMotionAgreeWithinTheErrorsThatTheyShow) {
     EXPECT_EQ(dopri5["over_time"]["time"].size(), dopri5["over_time"]["energy"].size());
     EXPECT_EQ(dopri5["over_time"]["position"][0], 0);
   }
+}
+
+// Stretches between events are divided into whole steps, and those into halves: 24 and 48, not 24 and 47.
+TEST(Compare, EventsOffTheGridOfStepsBlameNobody) {
+  Folder folder;
+  write_file(folder / "s.toml", "format = 1\nmodel = '" + model("pendulum") +
+                                    "'\n[integrator]\nmethod = 'dopri5'\ntolerance = 1e-10\n[time]\nend = 0.3\n"
+                                    "[[effort]]\njoint = 'hinge'\nsignal = { kind = 'pulse', from = 0.03, to = 0.0533 }\n"
+                                    "[[effort]]\njoint = 'hinge'\nsignal = { kind = 'step', at = 0.1 }\n");
+  const Ended e = invar({"compare", folder / "s.toml", "--step", "0.001"});
+  EXPECT_EQ(e.code, 0) << e.out << e.err;
 }
 
 TEST(Compare, ABoundThatIsExceededIsExitCodeOneAndNamesWhatAndWhen) {

@@ -52,6 +52,32 @@ TEST(Eval, ItsBodiesAreAStateOfTheSameAccelerations) {
 }
 
 // A force at the centre of mass of a free rod accelerates it by f/m, whatever its attitude; gravity adds -9.81.
+// What is printed solves the equations that it stands for, and a state by independent joints alone is completed.
+TEST(Eval, MatricesAreThoseOfOneEquation) {
+  const Ended e =
+      invar({"eval", model("series_parallel_plant"), "--formulation", "minimal", "--matrices", "--state", "-"},
+            R"({"joints": {"phi": {"q": [0.2], "v": [1]}, "theta": {"q": [0.5]}, "delta": {"q": [0.15], "v": [0.1]}}})");
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json out = json::parse(e.out);
+  EXPECT_EQ(out["coordinates"], (json{"phi", "theta", "delta"}));
+  EXPECT_NEAR(out["joints"]["delta"]["q"][0].get<double>(), 0.15, 1e-14);
+  const auto number = [](const json& j) { return j.get<double>(); };
+  for (int i = 0; i < 3; ++i) {
+    double left = number(out["h"][i]) - number(out["Q"][i]), size = std::abs(number(out["h"][i])) + std::abs(number(out["Q"][i]));
+    for (int k = 0; k < 3; ++k) {
+      left += number(out["Gamma"][i][k]) * number(out["qddot"][k]);
+      size += std::abs(number(out["Gamma"][i][k]) * number(out["qddot"][k]));
+      double parts = 0;
+      for (const auto& [name, part] : out["Gamma_parts"].items()) parts += number(part[i][k]);
+      EXPECT_NEAR(parts, number(out["Gamma"][i][k]), 1e-12 * number(out["Gamma"][i][i])) << "no rotors: the sum of the bodies";
+    }
+    EXPECT_NEAR(left, 0, 1e-12 * size);
+  }
+  const Ended refused = invar({"eval", model("pendulum"), "--matrices"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(refused.err.find("--formulation minimal") != std::string::npos) << refused.err;
+}
+
 TEST(Eval, PortActsAtTheCentreOfMass) {
   Folder folder;
   write_file(folder / "m.toml", "name='rod'\n[[body]]\nname='rod'\nmass=2\ninertia={xx=1,yy=1,zz=1}\n");

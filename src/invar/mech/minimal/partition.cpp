@@ -294,12 +294,6 @@ MatX body_jacobian(const JointTree& tree, int body, const Bodies& bodies) {
   return J;
 }
 
-MatX body_jacobian_rate(const JointTree& tree, int body, const Bodies& bodies) {
-  MatX J, J_dot;
-  Motion(tree, bodies).jacobian(body, J, J_dot);
-  return J_dot;
-}
-
 MatX at_frame(const MatX& J, const Pose& X_CE) {
   MatX out(6, J.cols());
   const Mat3 R = X_CE.q.toRotationMatrix().transpose();

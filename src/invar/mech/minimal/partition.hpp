@@ -28,10 +28,8 @@ struct Partition {
 /// Fills `out` at a state of the tree (coordinates that depend are completed first). Allocates; not for the step loop.
 Verdict partition_at(const JointTree& tree, const VecX& q, const VecX& v, const VecX& wound, const Load& load, Partition& out);
 
-/// Body Jacobians of the tree at bodies: 6 x nv in body axes at the centre of mass, and their derivatives along the motion that
-/// the bodies have.
+/// The Jacobian of a body on all freedoms of the tree: 6 x nv in body axes at the centre of mass.
 MatX body_jacobian(const JointTree& tree, int body, const Bodies& bodies);
-MatX body_jacobian_rate(const JointTree& tree, int body, const Bodies& bodies);
 
 /// A Jacobian moved to the frame E of the same body, given at the centre of mass: J_E = Ad(X_EC) J_C, B (5), (8).
 MatX at_frame(const MatX& J, const Pose& X_CE);
