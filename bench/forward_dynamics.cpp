@@ -111,37 +111,6 @@ Result<void> check_peer(Subject& subject, Mujoco& peer, Row& row) {
   return {};
 }
 
-Contestant forward_of(Mujoco& peer, const std::vector<MujocoState>& states) {
-  return [&](int s, int count) {
-    for (int i = 0; i < count; ++i) peer.forward(states[static_cast<std::size_t>(s)]);
-  };
-}
-
-/// The fastest way in which MuJoCo finds the accelerations that its Newton solver finds.
-MujocoSettings fastest_settings(Mujoco& peer, const std::vector<MujocoState>& states) {
-  if (!peer.closed()) return {};
-  peer.set({});
-  peer.forward(states.front());
-  peer.joint_forces();
-  const Accelerations wanted = peer.accelerations();
-  MujocoSettings best;
-  double best_time = 1e300;
-  for (const mjtSolver solver : {mjSOL_NEWTON, mjSOL_CG, mjSOL_PGS}) {
-    for (const mjtJacobian jacobian : {mjJAC_DENSE, mjJAC_SPARSE}) {
-      for (const bool warmstart : {false, true}) {
-        const MujocoSettings settings{solver, jacobian, warmstart};
-        peer.set(settings);
-        const double time = time_side_by_side({forward_of(peer, states)}, static_cast<int>(states.size()), 1).front();
-        peer.forward(states.front());
-        peer.joint_forces();
-        if (difference(peer.accelerations(), wanted) < 1e-6 && time < best_time) best = settings, best_time = time;
-      }
-    }
-  }
-  peer.set(best);
-  return best;
-}
-
 Result<Row> measure(const Case& c, const Options& options, const MujocoLibrary& debian, const MujocoLibrary* native) {
   Row row;
   row.name = c.name;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "invar/mech/bodies.hpp"
+#include "measure.hpp"
 #include "to_mjcf.hpp"
 
 namespace invar::bench {
@@ -78,5 +79,11 @@ class Mujoco {
   mjData* data_ = nullptr;
   std::vector<int> id_of_body_;
 };
+
+/// mj_forward as a contestant on these states.
+Contestant forward_of(Mujoco& peer, const std::vector<MujocoState>& states);
+
+/// The fastest way in which MuJoCo finds the accelerations that its Newton solver finds; set on return.
+MujocoSettings fastest_settings(Mujoco& peer, const std::vector<MujocoState>& states);
 
 }  // namespace invar::bench

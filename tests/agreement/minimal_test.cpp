@@ -112,7 +112,7 @@ TEST(Partition, DerivativesAreLimitsOfDifferences) {
         }
         return MatX((out[0] - out[1]) / (2 * d));
       };
-      const MatX slope = (4 * difference(1e-3) - difference(2e-3)) / 3;
+      const MatX slope = (4 * difference(5e-4) - difference(1e-3)) / 3;
       EXPECT_LE((slope - s.p.dGamma[k]).cwiseAbs().maxCoeff(), 1e-6 * (1 + s.p.dGamma[k].cwiseAbs().maxCoeff()))
           << what << " " << k;
     }

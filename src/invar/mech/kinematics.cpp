@@ -73,11 +73,6 @@ void rates_of(const Joint& joint, const Coordinates& q, const Vec6& V, double* v
   for (int k = 0; k < joint.nv; ++k) v[k] = dual.col(k).dot(V);
 }
 
-double nearest_turn(double angle, double wound) {
-  constexpr double turn = 2 * std::numbers::pi;
-  return angle + turn * std::round((wound - angle) / turn);
-}
-
 /// One freedom of a joint as the bodies have it: coordinate (wound, where it winds) and rate.
 struct Freedom {
   double q = 0, v = 0;
@@ -131,6 +126,11 @@ void fit(VecX& x, int size) {
 
 }  // namespace
 
+double nearest_turn(double angle, double wound) {
+  constexpr double turn = 2 * std::numbers::pi;
+  return angle + turn * std::round((wound - angle) / turn);
+}
+
 Pose joint_pose(const Model& model, int joint, const Bodies& bodies) {
   const Joint& j = joint_of(model, joint);
   return pose_of(j, sides(model, j, bodies));
@@ -183,32 +183,36 @@ VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told) {
   return wound;
 }
 
-void joint_accelerations(const Model& model, const Bodies& bodies, const Accelerations& accelerations, VecX& vdot) {
+void acceleration_of_joint(const Model& model, int j, const Bodies& bodies, const Accelerations& accelerations, double* vdot) {
   static const BodyAcceleration ground;
   const auto acceleration = [&](int b) -> const BodyAcceleration& {
     return b == kWorld ? ground : accelerations[static_cast<std::size_t>(b)];
   };
+  const Joint& joint = joint_of(model, j);
+  const Sides s = sides(model, joint, bodies);
+  const Vec3& w_P = s.parent.w_WB;
+  const Vec3& w_C = s.child.w_WB;
+  const BodyAcceleration& P = acceleration(joint.parent);
+  const BodyAcceleration& C = acceleration(joint.child);
+  // Accelerations of the two body-fixed points at the joint, and what an observer on F makes of them.
+  const Vec3 a_C = C.a_WC + C.alpha_WB.cross(s.arm_C) + w_C.cross(w_C.cross(s.arm_C));
+  const Vec3 a_P = P.a_WC + P.alpha_WB.cross(s.arm_P) + w_P.cross(w_P.cross(s.arm_P));
+  const Vec6 V = twist_of(s);
+  Vec6 rate;
+  rate.head<3>() = s.q_WF.conjugate() * (C.alpha_WB - P.alpha_WB - w_P.cross(w_C));
+  rate.tail<3>() = s.q_WF.conjugate() * (a_C - a_P) - 2.0 * (s.q_WF.conjugate() * w_P).cross(V.tail<3>());
+  // v' = dualᵀ (V' - Ṡ v)
+  const Coordinates q = measure_of(joint, pose_of(joint, s));
+  std::array<double, 6> v{};
+  rates_of(joint, q, V, v.data());
+  rate -= with_kind(joint.kind, [&](auto kind) { return kind.bias(q.data(), v.data()); });
+  rates_of(joint, q, rate, vdot);
+}
+
+void joint_accelerations(const Model& model, const Bodies& bodies, const Accelerations& accelerations, VecX& vdot) {
   fit(vdot, model.nv());
-  for (const Joint& joint : model.joints()) {
-    const Sides s = sides(model, joint, bodies);
-    const Vec3& w_P = s.parent.w_WB;
-    const Vec3& w_C = s.child.w_WB;
-    const BodyAcceleration& P = acceleration(joint.parent);
-    const BodyAcceleration& C = acceleration(joint.child);
-    // Accelerations of the two body-fixed points at the joint, and what an observer on F makes of them.
-    const Vec3 a_C = C.a_WC + C.alpha_WB.cross(s.arm_C) + w_C.cross(w_C.cross(s.arm_C));
-    const Vec3 a_P = P.a_WC + P.alpha_WB.cross(s.arm_P) + w_P.cross(w_P.cross(s.arm_P));
-    const Vec6 V = twist_of(s);
-    Vec6 rate;
-    rate.head<3>() = s.q_WF.conjugate() * (C.alpha_WB - P.alpha_WB - w_P.cross(w_C));
-    rate.tail<3>() = s.q_WF.conjugate() * (a_C - a_P) - 2.0 * (s.q_WF.conjugate() * w_P).cross(V.tail<3>());
-    // v' = dualᵀ (V' - Ṡ v)
-    const Coordinates q = measure_of(joint, pose_of(joint, s));
-    std::array<double, 6> v{};
-    rates_of(joint, q, V, v.data());
-    rate -= with_kind(joint.kind, [&](auto kind) { return kind.bias(q.data(), v.data()); });
-    rates_of(joint, q, rate, vdot.data() + joint.v0);
-  }
+  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j)
+    acceleration_of_joint(model, j, bodies, accelerations, vdot.data() + joint_of(model, j).v0);
 }
 
 Residual joint_residual(const Model& model, int joint, const Bodies& bodies) {

@@ -22,6 +22,9 @@ void coordinates_of_joint(const Model& model, int joint, const Bodies& bodies, V
 /// Adds whole turns to the winding coordinates in q so that they are nearest to `wound` (entries per freedom).
 void unwind(const Model& model, const VecX& wound, VecX& q);
 
+/// The angle on the turn that is nearest to `wound`.
+double nearest_turn(double angle, double wound);
+
 /// Begins the count of turns: the coordinates of all winding freedoms at these bodies, other entries zero, on the turn nearest
 /// to `told` (per freedom; NaN: nobody told; empty: none was). Where nobody told, a driven freedom lies on the turn that its
 /// coupling asks for, any other within half a turn of zero. Allocates.
@@ -29,6 +32,8 @@ VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told);
 
 /// Derivatives of the joint rates from body accelerations, stacked as in the model.
 void joint_accelerations(const Model& model, const Bodies& bodies, const Accelerations& accelerations, VecX& vdot);
+/// The same for one joint: its nv entries.
+void acceleration_of_joint(const Model& model, int joint, const Bodies& bodies, const Accelerations& accelerations, double* vdot);
 
 /// How far joint `j` is from being closed: the components of (log of rotation, gap) along its rows, 6 - nv of them.
 /// Position level, rad and m; and the same rows on the twist, rad/s and m/s. Screw rows are those of Screw::rows.

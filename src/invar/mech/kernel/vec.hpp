@@ -15,6 +15,7 @@ struct Vec {
   using Number = T;
   T x{}, y{}, z{};
 
+  static Vec of(T x, T y, T z) { return {x, y, z}; }
   static Vec load(const T* p) { return {p[0], p[1], p[2]}; }
   static Vec load_end(const T* p) { return {p[0], p[1], p[2]}; }
   void store(T* p) const { p[0] = x, p[1] = y, p[2] = z; }
@@ -79,6 +80,8 @@ struct Packed {
   using Mask = long long __attribute__((vector_size(32)));
   Lanes v{};
 
+  /// From registers: a load of what was stored one by one a moment ago would wait for it.
+  static Packed of(double x, double y, double z) { return {Lanes{x, y, z, 0}}; }
   /// Reads four doubles and clears the last: the caller guarantees that p[3] may be read.
   static Packed load(const double* p) {
     Lanes a;

@@ -2,7 +2,7 @@
 #pragma once
 #include "invar/base/status.hpp"
 #include "invar/mech/bodies.hpp"
-#include "invar/mech/joint_rows.hpp"
+#include "invar/mech/minimal/loop_block.hpp"
 #include "invar/mech/spanning_tree.hpp"
 
 namespace invar {
@@ -19,15 +19,10 @@ class JointTree {
   /// Freedoms of the model that shall be independent: those of joints that say so, or these.
   explicit JointTree(const Model& model);
   JointTree(const Model& model, const std::vector<int>& independent);
+  JointTree(const JointTree&) = delete;
+  JointTree& operator=(const JointTree&) = delete;
 
-  struct Node {
-    int body, inner;  ///< body of the model; node it hangs on, -1: ground
-    int joint;        ///< of the model; -1: floats
-    bool reversed;    ///< the joint's child is the inner body
-    JointKind kind;
-    double pitch;
-    int q0, v0, nq, nv;  ///< where its coordinates and freedoms lie
-  };
+  using Node = JointNode;
   const Model& model() const { return model_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<int>& closures() const { return tree_.closures; }
@@ -44,6 +39,18 @@ class JointTree {
     return n.joint < 0 ? -1 : model_.joints()[static_cast<std::size_t>(n.joint)].v0 + freedom - n.v0;
   }
   int coordinate_of(int freedom) const { return node_of(freedom).q0 + freedom - node_of(freedom).v0; }
+  std::size_t node_of_freedom(int freedom) const {
+    return static_cast<std::size_t>(node_of_freedom_[static_cast<std::size_t>(freedom)]);
+  }
+  /// A freedom of a joint of the model; -1 where the joint is outside the tree.
+  int freedom_of_joint(int joint, int k) const {
+    const int first = freedom_of_joint_[static_cast<std::size_t>(joint)];
+    return first < 0 ? -1 : first + k;
+  }
+  /// Per freedom of the tree: 1 where it moves the joint's child and not its parent, -1 the other way round, 0 both or none.
+  std::vector<int> sides_of_joint(int joint) const;
+  /// m of motion per unit of a freedom: the model's length for angles, 1 otherwise.
+  double size_of(int freedom) const { return scale_[static_cast<std::size_t>(freedom)]; }
   /// "joint", or "joint.k" where it has several freedoms; "body.k" for a floating root.
   std::string freedom_name(int freedom) const;
 
@@ -54,43 +61,47 @@ class JointTree {
   /// q moved by the tangent u, and what belongs to a velocity there (see Formulation).
   void retract(const VecX& from, const VecX& u, VecX& to) const;
   void pull(const VecX& u, const VecX& v, VecX& u_dot) const;
-  /// dv/dt of the tree's freedoms out of those of all joints of the model and the accelerations of bodies.
-  void take(const VecX& vdot, const Accelerations& accelerations, VecX& out) const;
+  /// Moves some freedoms of q by as many increments.
+  void move(const std::vector<int>& freedoms, const VecX& by, VecX& q) const;
+  /// dv/dt of the tree's freedoms out of accelerations of bodies, which were completed or placed last.
+  void rates(const Bodies& bodies, const Accelerations& accelerations, VecX& vdot) const {
+    motion_.rates(bodies, accelerations, vdot);
+  }
 
   /// Decides which freedoms depend, at coordinates that meet the rows: the largest pivots of Φ_q, metres and radians made
-  /// comparable by the model's length; freedoms that were named as independent are taken last. Allocates.
+  /// comparable by the model's length; of pivots nearly as large, freedoms of few loops; freedoms that were named as independent
+  /// are taken last. Allocates.
   Verdict choose(const VecX& q);
   const std::vector<int>& independent() const { return independent_; }
   const std::vector<int>& dependent() const { return dependent_; }
   /// Whether all independent freedoms are those that were named.
   bool as_wanted() const;
-  /// Smallest over largest pivot of Φ_d when it was factored last.
-  double condition() const { return condition_; }
+  /// Smallest over largest pivot of Φ_d when it was factored last, in the worst of the groups of loops.
+  double condition() const;
+  int weakest_joint() const;
+  /// Signs of det Φ_d, group by group of loops: they cannot change along a motion that meets no singular configuration. And a
+  /// joint of a group that has another sign than this; -1: none has.
+  void orientations(std::vector<int>& signs) const;
+  int turned_over(const std::vector<int>& signs) const;
   /// The largest entry of E there, metres and radians made comparable: how much faster than an independent freedom one moves.
   double gain() const;
-  int weakest_joint() const { return weakest_joint_; }
 
   /// Solves Φ = 0 for the dependent coordinates from where they are, and sets their rates; `bodies` are then those of q, v.
   /// `wound` tells turns of joints outside the tree.
   Verdict complete(VecX& q, VecX& v, const VecX& wound, Bodies& bodies) const;
-  /// The motions that v_i = 1 makes: freedoms x independent ones, at bodies. Factors Φ_d there.
+  /// The motions that v_i = 1 makes: freedoms x independent ones, at bodies. Allocates.
   Verdict motions(const Bodies& bodies, const VecX& wound, MatX& E) const;
 
-  /// A freedom as the twist that it gives to its body and all beyond: World, at `point`.
-  struct Screw {
-    Vec3 w, v, point;
-  };
-  Screw screw(int freedom, const Bodies& bodies) const;
-  /// Rows on all freedoms at bodies: Φ_q (rows x nv), in the metric that makes rows comparable.
-  void jacobian(const Bodies& bodies, const VecX& wound, MatX& out) const;
+  /// A freedom where the tree was placed or completed last.
+  ScrewAxis screw(int freedom) const { return motion_.screw(node_of_freedom(freedom), freedom); }
 
  private:
   const Node& node_of(int freedom) const {
     return nodes_[static_cast<std::size_t>(node_of_freedom_[static_cast<std::size_t>(freedom)])];
   }
-  void place_node(std::size_t i, const VecX& q, const VecX& v, Bodies& out) const;
-  void residual(const Bodies& bodies, const VecX& wound, VecX& out) const;
-  bool factor() const;
+  void move_node(const Node& n, const VecX& from, const double* u, VecX& to) const;
+  std::vector<LoopBlock::Row> all_rows() const;
+  void group(const std::vector<LoopBlock::Row>& rows);
 
   const Model& model_;
   SpanningTree tree_;
@@ -99,16 +110,12 @@ class JointTree {
   std::vector<bool> wanted_;   // per freedom: named as independent
   std::vector<double> scale_;  // per freedom: m of motion at the model's length
   int nq_ = 0, nv_ = 0, rows_ = 0;
-  std::vector<int> independent_, dependent_, kept_rows_;
-  std::vector<int> joint_of_row_;
+  std::vector<int> freedom_of_joint_;  // per joint of the model; -1: outside the tree
+  std::vector<int> independent_, dependent_;
 
-  // Workspace, and what the last factorization said.
-  mutable MatX phi_;                   // rows x nv
-  mutable MatX lu_;                    // Φ_d
-  mutable std::vector<int> exchange_;  // of its rows
-  mutable VecX residual_, step_, tangent_, model_q_, model_v_;
-  mutable double condition_ = 1;
-  mutable int weakest_joint_ = -1;
+  mutable TreeMotion motion_;
+  mutable std::vector<LoopBlock> blocks_;
+  std::vector<bool> rides_;  // per block: on joints that other blocks move
 };
 
 }  // namespace invar

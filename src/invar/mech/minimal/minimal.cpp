@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/mech/minimal/minimal.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "invar/mech/kinematics.hpp"
@@ -9,8 +10,11 @@
 namespace invar {
 namespace {
 
-// Other freedoms are chosen when a dependent one moves this much faster than an independent one that drives it.
-constexpr double kFast = 3;
+// Other freedoms are chosen when a dependent one moves this much faster than an independent one that drives it, and twice as fast
+// as when they were chosen.
+constexpr double kFast = 10, kFaster = 2;
+// Φ_d with pivots that differ by more than this is said to be nearly singular: six more digits and nothing is left.
+constexpr double kNearlySingular = 1e-4;
 
 }  // namespace
 
@@ -32,15 +36,35 @@ void Minimal::set(const Bodies& bodies, State& x, const VecX& turns) {
   x.wound_rate = unreduced.wound_rate;
   x.aux = VecX::Zero(kAuxiliaries);
   tree_.measure(bodies, x.wound, x.q, x.v);
-  tree_.choose(x.q);  // a failure shows again in the first step
+  choose(x.q);  // a failure shows again in the first step
   whole_q_ = x.q;
   whole_v_ = x.v;
+  look_around();
+}
+
+void Minimal::choose(const VecX& q) {
+  tree_.choose(q);
+  gain_ = tree_.gain();
+  tree_.orientations(branch_);
+}
+
+// The graph knows rank and mobility; how well the chosen freedoms describe the motion is told by Φ_d.
+void Minimal::look_around() {
+  mobility_ = unreduced_.mobility();
+  if (const double condition = tree_.condition(); condition < kNearlySingular) {
+    mobility_.near_singular = true;
+    mobility_.sigma = condition;
+    mobility_.joint = tree_.weakest_joint();
+  }
 }
 
 Verdict Minimal::complete(const State& x) const {
   whole_q_ = x.q;
   whole_v_ = x.v;
-  return tree_.complete(whole_q_, whole_v_, x.wound, bodies_);
+  const Verdict verdict = tree_.complete(whole_q_, whole_v_, x.wound, bodies_);
+  if (!verdict.ok() || branch_.empty()) return verdict;
+  const int joint = tree_.turned_over(branch_);
+  return joint < 0 ? verdict : Verdict{Status::Singular, -1, joint, tree_.condition()};
 }
 
 // Where closures cannot be met, the tree as it stands: whoever solves there says why.
@@ -52,9 +76,9 @@ void Minimal::bodies(const State& x, Bodies& out) const {
 Verdict Minimal::rate(const State& x, const Load& load, Rate& rate) {
   if (const Verdict verdict = complete(x); !verdict.ok()) return verdict;
   const Verdict verdict = unreduced_.solve(bodies_, load, x.wound, accelerations_, reactions_);
-  joint_accelerations(model(), bodies_, accelerations_, vdot_);
   rate.v = whole_v_;
-  tree_.take(vdot_, accelerations_, rate.a);
+  rate.a.resize(tree_.nv());
+  tree_.rates(bodies_, accelerations_, rate.a);
   rate.aux.setZero(kAuxiliaries);
   if (!load.efforts.isZero(0)) {
     joint_coordinates(model(), bodies_, q_, v_);
@@ -82,9 +106,11 @@ Verdict Minimal::settle(State& x) {
   if (const Verdict verdict = complete(x); !verdict.ok()) return verdict;
   x.q = whole_q_;
   x.v = whole_v_;
-  if (tree_.gain() > kFast && !tree_.as_wanted()) {
-    if (const Verdict verdict = tree_.choose(x.q); !verdict.ok()) return verdict;
-    ++changes_;
+  look_around();
+  if (!tree_.as_wanted() && tree_.gain() > std::max(kFast, kFaster * gain_)) {
+    const std::vector<int> before = tree_.independent();
+    choose(x.q);
+    if (tree_.independent() != before) ++changes_;
   }
   return count_turns(model(), bodies_, q_, v_, x);
 }

@@ -10,7 +10,8 @@ namespace invar {
 /// others follow from them exactly at every evaluation and are kept as the place where that search starts.
 /// Accelerations come from the elimination over the body-joint graph at the Bodies of q, v: O(N) for trees. The matrices of the
 /// paper are made on demand (Partition).
-/// Law: no drift, whatever the step: joints and closures hold to round-off at every state.
+/// Law: no drift, whatever the step: joints and closures hold to round-off at every state; and no jump: an evaluation on another
+/// branch than the last settled state, beyond a singular configuration of the chosen freedoms, ends in Status::Singular.
 class Minimal final : public Formulation {
  public:
   explicit Minimal(const Model& model);
@@ -22,16 +23,19 @@ class Minimal final : public Formulation {
   Verdict evaluate(const State& x, const Load& load, Evaluation& out) override;
   void retract(const State& from, const VecX& u, State& to) const override;
   void pull(const VecX& u, const VecX& v, VecX& u_dot) const override;
-  const Mobility& mobility() const override { return unreduced_.mobility(); }
+  const Mobility& mobility() const override { return mobility_; }
   /// Ends a step; chooses other independent freedoms where the present ones describe the motion badly.
   Verdict settle(State& x) override;
 
   JointTree& tree() { return tree_; }
   const JointTree& tree() const { return tree_; }
+  /// How often other independent freedoms were taken.
   long changes_of_freedoms() const { return changes_; }
 
  private:
   Verdict complete(const State& x) const;
+  void choose(const VecX& q);
+  void look_around();
 
   JointTree tree_;
   Augmented unreduced_;
@@ -39,7 +43,10 @@ class Minimal final : public Formulation {
   mutable Bodies bodies_;           // there
   Accelerations accelerations_;
   std::vector<Wrench> reactions_;
-  VecX q_, v_, vdot_;  // of all joints
+  VecX q_, v_, vdot_;        // of all joints
+  std::vector<int> branch_;  // signs of det Φ_d at the last settled state
+  double gain_ = 0;          // when freedoms were chosen last
+  Mobility mobility_;
   long changes_ = 0;
 };
 

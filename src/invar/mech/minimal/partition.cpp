@@ -15,6 +15,7 @@
 #include <Eigen/LU>
 #include <algorithm>
 
+#include "invar/mech/joint_rows.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendons.hpp"

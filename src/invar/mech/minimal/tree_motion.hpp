@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "invar/mech/bodies.hpp"
+#include "invar/mech/spanning_tree.hpp"
+#include "invar/model/joint/kinds.hpp"
+
+namespace invar {
+
+/// A body of the spanning tree with the joint that carries it, and where its coordinates and freedoms lie in q and v of the tree.
+/// A floating root is carried by Free, with M at its centre of mass.
+struct JointNode {
+  int body, inner;  ///< body of the model; node it hangs on, -1: ground
+  int joint;        ///< of the model; -1: floats
+  bool reversed;    ///< the joint's child is the inner body
+  JointKind kind;
+  double pitch;
+  int q0, v0, nq, nv;
+};
+
+/// A freedom as the twist that it gives to its body and all beyond: World, at `point`.
+struct ScrewAxis {
+  Vec3 w, v, point;
+  /// The same seen at another point: (angular; linear).
+  Vec6 at(const Vec3& p) const {
+    Vec6 out;
+    out << w, v + w.cross(p - point);
+    return out;
+  }
+};
+
+/// Forward kinematics of a tree of joints, outwards: Bodies from coordinates and rates, and back from accelerations of bodies to
+/// those of the freedoms. Joints about or along one axis are compiled; the others ask their kind. No heap after construction.
+class TreeMotion {
+ public:
+  TreeMotion(const Model& model, const std::vector<JointNode>& nodes);
+  ~TreeMotion();
+
+  /// Poses and velocities of all bodies; poses alone; or the poses that bodies have, where the joints hold.
+  void place(const VecX& q, const VecX& v, Bodies& out);
+  void poses(const VecX& q, Bodies& out);
+  void adopt(const Bodies& bodies);
+  /// What follows belongs to the poses computed or adopted last. Velocities at rates; a freedom of a node; derivatives of the
+  /// rates from accelerations of bodies (`bodies` have poses and velocities as computed).
+  void velocities(const VecX& v, Bodies& bodies);
+  ScrewAxis screw(std::size_t node, int freedom) const;
+  void rates(const Bodies& bodies, const Accelerations& accelerations, VecX& vdot) const;
+
+ private:
+  struct Store;  // arrays of the kernel's vector types, whose layout follows the build's target and must not reach a header
+
+  void sines_of_half(const VecX& q);
+  void place_axial(std::size_t node, double q);
+  void place_other(std::size_t node, const double* q);
+  void move(std::size_t node, const VecX& v);
+
+  const Model& model_;
+  const std::vector<JointNode>& nodes_;
+  std::unique_ptr<Store> store_;
+};
+
+}  // namespace invar
