@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Structure and coordinates; loops are in joint_tree_loops.cpp, kinematics in tree_motion.cpp.
+// Structure and coordinates; loops are in joint_tree_loops.cpp, kinematics in tree_kinematics.cpp.
 #include "invar/mech/minimal/joint_tree.hpp"
 
 #include <algorithm>

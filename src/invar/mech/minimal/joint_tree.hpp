@@ -113,7 +113,7 @@ class JointTree {
   std::vector<int> freedom_of_joint_;  // per joint of the model; -1: outside the tree
   std::vector<int> independent_, dependent_;
 
-  mutable TreeMotion motion_;
+  mutable TreeKinematics motion_;
   mutable std::vector<LoopBlock> blocks_;
   std::vector<bool> rides_;  // per block: on joints that other blocks move
 };

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "invar/base/status.hpp"
-#include "invar/mech/minimal/tree_motion.hpp"
+#include "invar/mech/minimal/tree_kinematics.hpp"
 
 namespace invar {
 

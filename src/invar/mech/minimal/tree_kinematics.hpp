@@ -32,10 +32,10 @@ struct ScrewAxis {
 
 /// Forward kinematics of a tree of joints, outwards: Bodies from coordinates and rates, and back from accelerations of bodies to
 /// those of the freedoms. Joints about or along one axis are compiled; the others ask their kind. No heap after construction.
-class TreeMotion {
+class TreeKinematics {
  public:
-  TreeMotion(const Model& model, const std::vector<JointNode>& nodes);
-  ~TreeMotion();
+  TreeKinematics(const Model& model, const std::vector<JointNode>& nodes);
+  ~TreeKinematics();
 
   /// Poses and velocities of all bodies; poses alone; or the poses that bodies have, where the joints hold.
   void place(const VecX& q, const VecX& v, Bodies& out);

@@ -7,7 +7,7 @@
 // quaternions A, B; the joint point slides by lead q a. A reversed joint turns and slides the other way.
 // Rates of rates: a hinge's v' is a · (α_out - α_in), because a turns with both bodies; a slider's is a · (what the outer joint
 // point has beyond the inner body), where 2 w × a v' is normal to a.
-#include "invar/mech/minimal/tree_motion.hpp"
+#include "invar/mech/minimal/tree_kinematics.hpp"
 
 #include "invar/geom/sine.hpp"
 #include "invar/mech/joint_rows.hpp"
@@ -64,14 +64,14 @@ struct Placed {
 
 }  // namespace
 
-struct TreeMotion::Store {
+struct TreeKinematics::Store {
   std::vector<Constants> constants;        // per node
   std::vector<Placed> placed;              // per slot
   std::vector<V> w, v;                     // per freedom: its screw at the joint point
   std::vector<double> half, sine, cosine;  // per node, padded
 };
 
-TreeMotion::TreeMotion(const Model& model, const std::vector<JointNode>& nodes)
+TreeKinematics::TreeKinematics(const Model& model, const std::vector<JointNode>& nodes)
     : model_(model), nodes_(nodes), store_(std::make_unique<Store>()) {
   Store& s = *store_;
   std::size_t freedoms = 0;
@@ -100,9 +100,9 @@ TreeMotion::TreeMotion(const Model& model, const std::vector<JointNode>& nodes)
   s.sine = s.cosine = s.half;
 }
 
-TreeMotion::~TreeMotion() = default;
+TreeKinematics::~TreeKinematics() = default;
 
-void TreeMotion::place_axial(std::size_t i, double q) {
+void TreeKinematics::place_axial(std::size_t i, double q) {
   Store& s = *store_;
   const Constants& k = s.constants[i];
   const Placed& in = s.placed[static_cast<std::size_t>(k.inner)];
@@ -123,7 +123,7 @@ void TreeMotion::place_axial(std::size_t i, double q) {
   s.v[f] = k.lead * axis;
 }
 
-void TreeMotion::place_other(std::size_t i, const double* q) {
+void TreeKinematics::place_other(std::size_t i, const double* q) {
   Store& s = *store_;
   const JointNode& n = nodes_[i];
   const Constants& k = s.constants[i];
@@ -162,7 +162,7 @@ void TreeMotion::place_other(std::size_t i, const double* q) {
 }
 
 // Velocity of a node at rates.
-void TreeMotion::move(std::size_t i, const VecX& v) {
+void TreeKinematics::move(std::size_t i, const VecX& v) {
   Store& s = *store_;
   const JointNode& n = nodes_[i];
   const Placed& in = s.placed[static_cast<std::size_t>(s.constants[i].inner)];
@@ -180,7 +180,7 @@ void TreeMotion::move(std::size_t i, const VecX& v) {
   at.v = u + cross(w, at.arm_out);
 }
 
-void TreeMotion::sines_of_half(const VecX& q) {
+void TreeKinematics::sines_of_half(const VecX& q) {
   Store& s = *store_;
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     if (s.constants[i].turns) s.half[i] = 0.5 * q[nodes_[i].q0];
@@ -201,7 +201,7 @@ void store_velocity(const Placed& at, BodyState& body) {
 
 }  // namespace
 
-void TreeMotion::place(const VecX& q, const VecX& v, Bodies& out) {
+void TreeKinematics::place(const VecX& q, const VecX& v, Bodies& out) {
   sines_of_half(q);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const JointNode& n = nodes_[i];
@@ -213,7 +213,7 @@ void TreeMotion::place(const VecX& q, const VecX& v, Bodies& out) {
   }
 }
 
-void TreeMotion::poses(const VecX& q, Bodies& out) {
+void TreeKinematics::poses(const VecX& q, Bodies& out) {
   sines_of_half(q);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const JointNode& n = nodes_[i];
@@ -222,14 +222,14 @@ void TreeMotion::poses(const VecX& q, Bodies& out) {
   }
 }
 
-void TreeMotion::velocities(const VecX& v, Bodies& bodies) {
+void TreeKinematics::velocities(const VecX& v, Bodies& bodies) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     move(i, v);
     store_velocity(store_->placed[i + 1], bodies[static_cast<std::size_t>(nodes_[i].body)]);
   }
 }
 
-void TreeMotion::adopt(const Bodies& bodies) {
+void TreeKinematics::adopt(const Bodies& bodies) {
   Store& s = *store_;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const JointNode& n = nodes_[i];
@@ -263,13 +263,13 @@ void TreeMotion::adopt(const Bodies& bodies) {
   }
 }
 
-ScrewAxis TreeMotion::screw(std::size_t node, int freedom) const {
+ScrewAxis TreeKinematics::screw(std::size_t node, int freedom) const {
   const Placed& at = store_->placed[node + 1];
   const auto k = static_cast<std::size_t>(freedom);
   return {unpack(store_->w[k]), unpack(store_->v[k]), unpack(at.p - at.arm_out)};
 }
 
-void TreeMotion::rates(const Bodies& bodies, const Accelerations& accelerations, VecX& vdot) const {
+void TreeKinematics::rates(const Bodies& bodies, const Accelerations& accelerations, VecX& vdot) const {
   const Store& s = *store_;
   const auto linear = [&](int slot) {
     return slot == 0
