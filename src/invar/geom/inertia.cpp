@@ -21,6 +21,19 @@ std::string flaw(const Inertia& inertia) {
   return {};
 }
 
+// Both tensors moved to the common centre of mass by the parallel axes.
+Inertia together(const Inertia& a, const Inertia& b) {
+  Inertia out;
+  out.mass = a.mass + b.mass;
+  out.p_BC = out.mass > 0 ? Vec3((a.mass * a.p_BC + b.mass * b.p_BC) / out.mass) : a.p_BC;
+  const auto about = [&out](const Inertia& i) {
+    const Vec3 d = i.p_BC - out.p_BC;
+    return Mat3(i.I_C + i.mass * (d.squaredNorm() * Mat3::Identity() - d * d.transpose()));
+  };
+  out.I_C = about(a) + about(b);
+  return out;
+}
+
 namespace {
 Inertia diagonal(double mass, double about_axis, double across, int axis) {
   Inertia i;

@@ -20,6 +20,9 @@ struct Inertia {
 /// inequality of principal moments, massless with inertia), or an empty string. Tolerance: 1e-9 of the largest moment.
 std::string flaw(const Inertia& inertia);
 
+/// Two bodies made one: both given in the same frame and axes.
+Inertia together(const Inertia& a, const Inertia& b);
+
 /// Solids of uniform density, about their centre. `axis` is 0, 1, 2 for x, y, z.
 Inertia solid_sphere(double mass, double radius);
 Inertia solid_box(double mass, const Vec3& size);

@@ -8,6 +8,7 @@
 #include "invar/mech/tendons.hpp"
 #include "invar/mech/turns.hpp"
 #include "invar/mech/verdicts.hpp"
+#include "invar/model/edit.hpp"
 
 namespace invar {
 namespace {
@@ -192,6 +193,16 @@ Verdict Augmented::project(Bodies& bodies, const VecX& wound) {
   // The drift of one step is tiny: two corrections reach round-off; 1e-6 is far above it and far below a wrong assembly.
   const Verdict verdict = projection_.positions(bodies, wound, 1e-6 * (1 + model().length()), 8);
   return verdict.ok() ? projection_.velocities(bodies, wound) : verdict;
+}
+
+// Nothing but the solver keeps numbers of the model.
+bool Augmented::adopt(const Change& change) {
+  if (change.structure || !solver_.refresh()) return false;
+  coupling_q_.setZero();
+  q_.setZero();
+  v_.setZero();
+  renew();
+  return true;
 }
 
 Verdict Augmented::settle(State& x) {

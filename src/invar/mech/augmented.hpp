@@ -29,6 +29,7 @@ class Augmented final : public Formulation {
   void retract(const State& from, const VecX& u, State& to) const override;
   void pull(const VecX& u, const VecX& v, VecX& u_dot) const override;
   Verdict settle(State& x) override;
+  [[nodiscard]] bool adopt(const Change& change) override;
 
   /// The bare solve from Bodies: accelerations and reactions under a load (passive joints included; angles taken within half
   /// a turn). The outputs must have one entry per body and per joint. No heap.

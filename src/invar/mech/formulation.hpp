@@ -81,9 +81,18 @@ class Formulation {
     return free;
   }
 
+  /// Takes over a model that was edited in place (see LiveModel): afterwards everything is to the bit as in a formulation freshly
+  /// built from it, and the next call must be `set`. False where the change reaches the structure of this view, or the view does
+  /// not follow edits: then a new formulation is needed. No heap.
+  [[nodiscard]] virtual bool adopt(const Change& change) { return (void)change, false; }
+
   /// Ends a step: counts turns from where the state expects its angles and, if the formulation was told so, moves the state back
   /// onto its constraints.
   virtual Verdict settle(State& x) = 0;
+
+ protected:
+  /// Whoever keeps things for this formulation must make them anew.
+  void renew() { serial_ = next_serial(); }
 
  private:
   static unsigned long next_serial() {

@@ -60,6 +60,7 @@ Verdict FrontSolver::decide(const KktProblem& problem) {
   INVAR_CHECK(problem.structure.rows() == structure_.rows() && problem.structure.touches() == structure_.touches(),
               "a solver serves problems of its own structure");
   prepare(problem);
+  forgotten_ = false;
   if (const Verdict verdict = take_masses(problem); !verdict.ok()) return verdict;
   const RowSort sort = sort_rows(*core_, core_structure(), core_jacobian(problem), core_compliance(problem), tolerance_);
   border_ = sort.border;
@@ -107,7 +108,7 @@ void FrontSolver::publish(const KktProblem& problem, const RowSort& sort) {
 }
 
 Verdict FrontSolver::factor(const KktProblem& problem) {
-  if (!core_)
+  if (!core_ || forgotten_)
     if (const Verdict verdict = decide(problem); !verdict.ok()) return verdict;
   if (const Verdict verdict = take_masses(problem); !verdict.ok()) return verdict;
   core_->take(core_jacobian(problem), core_inverse_mass(), core_compliance(problem));

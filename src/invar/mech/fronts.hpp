@@ -39,6 +39,9 @@ class FrontSolver {
   /// Freedoms left at this configuration: 6 bodies - rank.
   int mobility() const { return 6 * structure_.bodies() - decision_.rank; }
 
+  /// The next factor decides anew, as the first one did.
+  void forget() { forgotten_ = true; }
+
   /// Factorizes with the rows decided last.
   Verdict factor(const KktProblem& problem);
   /// Whether the last factor saw a kept row weaken, or a row left out gain strength, beyond the thresholds: call decide.
@@ -86,7 +89,7 @@ class FrontSolver {
   std::unique_ptr<FrontFactor> core_;
   std::vector<char> counts_;       // rows: not decided redundant
   std::vector<double> reference_;  // core rows: pivot ratios at the first factor after decide
-  bool fresh_ = true;
+  bool fresh_ = true, forgotten_ = false;
   bool weakened_ = false, strengthened_ = false;
   int doubtful_block_ = -1;
   double weakest_ = 1;

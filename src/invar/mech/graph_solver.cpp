@@ -6,11 +6,19 @@
 namespace invar {
 
 GraphSolver::GraphSolver(const Model& model)
-    : length_(model.length()),
+    : model_(model),
+      length_(model.length()),
       assembly_(model),
       fronts_(assembly_.problem().structure),
       x_(VecX::Zero(6 * assembly_.problem().structure.bodies())),
       F_(VecX::Zero(assembly_.problem().structure.rows())) {}
+
+void GraphSolver::refresh() {
+  length_ = model_.length();
+  fronts_.forget();
+  x_.setZero();
+  F_.setZero();
+}
 
 // Blocks of the problem back to joints of the model.
 Verdict GraphSolver::named(Verdict verdict) const {

@@ -17,6 +17,9 @@ class GraphSolver final : public KktSolver {
                 std::vector<Wrench>& reactions) override;
   double coupling_effort(int coupling) const override { return assembly_.coupling_effort(F_, coupling); }
 
+  /// Takes the numbers of a model that was edited in place: everything as after construction. No heap.
+  void refresh();
+
   /// Decides the rank of all rows in the neutral metric.
   Verdict decide(const Bodies& bodies, const KktInput& input);
   const RankDecision& decision() const { return fronts_.decision(); }
@@ -40,6 +43,7 @@ class GraphSolver final : public KktSolver {
   Verdict check_rows_left_out(const Bodies& bodies);
   Verdict solve_as_decided(const KktInput& input, bool& doubt);
 
+  const Model& model_;
   double length_;
   KktAssembly assembly_;
   FrontSolver fronts_;

@@ -8,6 +8,7 @@
 
 #include "invar/base/check.hpp"
 #include "invar/mech/turns.hpp"
+#include "invar/model/edit.hpp"
 
 namespace invar {
 
@@ -108,6 +109,16 @@ Verdict Natural::evaluate(const State& x, const Load& load, Evaluation& out) {
   }
   joint_accelerations(model(), out.bodies, out.accelerations, out.vdot);
   return {};
+}
+
+bool Natural::adopt(const Change& change) {
+  if (change.structure || !change.joints.empty()) return false;
+  coordinates_.refresh();
+  if (!elimination_.refresh() || !unreduced_.adopt(change)) return false;
+  forces_.recompile();
+  for (int b = 0; b < static_cast<int>(mass_.size()); ++b) coordinates_.mass_block(b, mass_[static_cast<std::size_t>(b)]);
+  renew();
+  return true;
 }
 
 Verdict Natural::settle(State& x) {

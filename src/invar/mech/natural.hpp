@@ -29,6 +29,8 @@ class Natural final : public Formulation {
   void retract(const State& from, const VecX& u, State& to) const override { to.q = from.q + u; }
   void pull(const VecX&, const VecX& v, VecX& u_dot) const override { u_dot = v; }
   Verdict settle(State& x) override;
+  /// Other joint frames may end or begin a plane: they ask for a new formulation.
+  [[nodiscard]] bool adopt(const Change& change) override;
   const Mobility& mobility() const override { return unreduced_.mobility(); }
 
   /// For steppers: coordinates, forces, and blocks of the mass.

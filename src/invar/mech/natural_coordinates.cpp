@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <Eigen/LU>
+#include <algorithm>
 
 namespace invar {
 namespace {
@@ -41,8 +42,14 @@ bool angular_velocity(const Mat3& E, const Mat3& D, const Mat3& V, Vec3& w) {
 
 NaturalCoordinates::NaturalCoordinates(const Model& model, bool flat)
     : model_(model), plane_(flat ? plane_of(model) : std::nullopt), offsets_(model.bodies().size(), 0.0) {
-  for (std::size_t b = 0; b < model.bodies().size(); ++b) {
-    const Inertia& inertia = model.bodies()[b].inertia;
+  refresh();
+}
+
+void NaturalCoordinates::refresh() {
+  mass_.clear(), pseudo_.clear(), forms_.clear(), first_row_.clear();
+  std::fill(offsets_.begin(), offsets_.end(), 0.0);
+  for (std::size_t b = 0; b < model_.bodies().size(); ++b) {
+    const Inertia& inertia = model_.bodies()[b].inertia;
     mass_.push_back(inertia.mass);
     if (plane_) {
       const Vec3& n = plane_->bodies[b].n_B;
@@ -52,7 +59,7 @@ NaturalCoordinates::NaturalCoordinates(const Model& model, bool flat)
     }
   }
   add_internal_rows();
-  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
+  for (int j = 0; j < static_cast<int>(model_.joints().size()); ++j) {
     first_row_.push_back(rows());
     add_joint_rows(j);
   }

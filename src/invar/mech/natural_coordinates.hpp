@@ -37,6 +37,10 @@ class NaturalCoordinates {
   /// A model without objection (see natural_objection), in its plane if it has one and `flat` allows it.
   explicit NaturalCoordinates(const Model& model, bool flat = true);
 
+  /// Takes the inertias of a model that was edited in place: rows and masses as after construction. Joint frames must be the same
+  /// ones. No heap.
+  void refresh();
+
   const Model& model() const { return model_; }
   const std::optional<Plane>& plane() const { return plane_; }
   int dimension() const { return plane_ ? 2 : 3; }

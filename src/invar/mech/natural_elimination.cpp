@@ -40,7 +40,8 @@ int closure_rows_of(const NaturalCoordinates& c, const SpanningTree& tree) {
 
 NaturalElimination::NaturalElimination(const NaturalCoordinates& c, int copies, int multipliers)
     : coordinates_(c),
-      spanning_(spanning_tree(c.model(), joints_of_massless_bodies(c.model()))),
+      preferred_(joints_of_massless_bodies(c.model())),
+      spanning_(spanning_tree(c.model(), preferred_)),
       copies_(copies),
       multipliers_(multipliers),
       length_(c.model().length()),
@@ -64,6 +65,20 @@ NaturalElimination::NaturalElimination(const NaturalCoordinates& c, int copies, 
   int border = 0;
   for (const int j : spanning_.closures)
     for (int k = 0; k < c.joint_rows(j); ++k) place_[static_cast<std::size_t>(c.first_joint_row(j) + k)] = {-1, border++};
+}
+
+// Links without mass decide which joints the tree prefers, masses which bodies floating parts hang on.
+bool NaturalElimination::refresh() {
+  const Model& model = coordinates_.model();
+  for (std::size_t j = 0; j < preferred_.size(); ++j) {
+    const Joint& joint = model.joints()[j];
+    if (preferred_[j] != (is_massless(model, joint.parent) || is_massless(model, joint.child))) return false;
+  }
+  if (!still_spans(spanning_, model)) return false;
+  length_ = model.length();
+  inertia_ = model.mean_mass() * length_ * length_;
+  std::fill(active_.begin(), active_.end(), 1);
+  return true;
 }
 
 int NaturalElimination::row_at(const Place& place, int copy) const {

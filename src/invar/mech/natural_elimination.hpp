@@ -19,6 +19,9 @@ class NaturalElimination {
  public:
   NaturalElimination(const NaturalCoordinates& coordinates, int copies, int multipliers);
 
+  /// Takes the scales of a model that was edited in place. False where its spanning tree is another one now. No heap.
+  bool refresh();
+
   int copies() const { return copies_; }
   int multipliers() const { return multipliers_; }
   /// Whether body b hangs on body a or a on b, or they are the same.
@@ -66,6 +69,7 @@ class NaturalElimination {
   void gather(int r, const VecX& x, bool linear_part, F&& put);
 
   const NaturalCoordinates& coordinates_;
+  std::vector<bool> preferred_;  // per joint: holds a link without mass
   SpanningTree spanning_;
   int copies_, multipliers_;
   double length_, inertia_;        // l, and mean mass times l²

@@ -68,6 +68,15 @@ NaturalForces::NaturalForces(const NaturalCoordinates& coordinates)
   refresh();
 }
 
+void NaturalForces::recompile() {
+  for (NaturalFreedom& f : freedoms_) f = natural_freedom(c_, f.joint, f.freedom);
+  for (Spring& s : springs_) s.freedom = natural_freedom(c_, s.freedom.joint, s.freedom.freedom);
+  for (Line& line : tendons_)
+    for (std::size_t k = 0; k < line.points.size(); ++k)
+      line.points[k] = c_.point(line.tendon->points[k].body, line.tendon->points[k].p_BP);
+  refresh();
+}
+
 void NaturalForces::refresh() {
   for (Line& line : tendons_)
     for (std::size_t k = 0; k < line.points.size(); ++k)

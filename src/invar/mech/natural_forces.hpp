@@ -13,6 +13,9 @@ class NaturalForces {
  public:
   explicit NaturalForces(const NaturalCoordinates& coordinates);
 
+  /// Takes the numbers of a model that was edited in place, after NaturalCoordinates::refresh. No heap.
+  void recompile();
+
   /// Heights of tendon points along the normal of the plane, after NaturalCoordinates::set_offsets.
   void refresh();
 

@@ -43,15 +43,30 @@ std::vector<int> by_worth(const Model& model, const std::vector<bool>& prefer) {
 
 }  // namespace
 
+bool is_massless(const Model& model, int body) {
+  if (body == kWorld) return false;
+  const Inertia& inertia = model.bodies()[body].inertia;
+  return inertia.mass == 0 && inertia.I_C.isZero(0);
+}
+
 std::vector<bool> joints_of_massless_bodies(const Model& model) {
-  const auto massless = [&](int b) {
-    if (b == kWorld) return false;
-    const Inertia& inertia = model.bodies()[b].inertia;
-    return inertia.mass == 0 && inertia.I_C.isZero(0);
-  };
   std::vector<bool> out;
-  for (const Joint& joint : model.joints()) out.push_back(massless(joint.parent) || massless(joint.child));
+  for (const Joint& joint : model.joints()) out.push_back(is_massless(model, joint.parent) || is_massless(model, joint.child));
   return out;
+}
+
+// Each root must be the one that is chosen when all bodies from its part on are left: the heaviest, of equal ones the first.
+bool still_spans(const SpanningTree& tree, const Model& model) {
+  const auto mass = [&](int b) { return model.bodies()[b].inertia.mass; };
+  for (std::size_t r = 0; r < tree.nodes.size(); ++r) {
+    if (tree.nodes[r].joint >= 0) continue;
+    const int root = tree.nodes[r].body;
+    for (std::size_t i = r; i < tree.nodes.size(); ++i) {
+      const int b = tree.nodes[i].body;
+      if (mass(b) > mass(root) || (mass(b) == mass(root) && b < root)) return false;
+    }
+  }
+  return true;
 }
 
 SpanningTree spanning_tree(const Model& model, const std::vector<bool>& prefer) {

@@ -26,6 +26,13 @@ struct SpanningTree {
 /// their inner body in depth-first order. `prefer` (per joint, or empty) names joints that must not be cut if others can be.
 SpanningTree spanning_tree(const Model& model, const std::vector<bool>& prefer = {});
 
+/// Whether spanning_tree would give this tree again after masses have changed: floating parts still hang on their heaviest
+/// bodies, in the same order. No heap.
+bool still_spans(const SpanningTree& tree, const Model& model);
+
+/// Whether a body has neither mass nor inertia; the ground has.
+bool is_massless(const Model& model, int body);
+
 /// Per joint: whether it holds a body without mass and inertia. In the tree such a body should not be a leaf: it would move
 /// nothing.
 std::vector<bool> joints_of_massless_bodies(const Model& model);

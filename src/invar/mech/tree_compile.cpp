@@ -87,12 +87,17 @@ void TreeSolver::compile_links() {
   s.links.resize(n + 1);
   s.work.resize(n + 1);
   s.slot_of_body.assign(n, 0);
-  std::vector<Vec3> p_BO(n + 1, Vec3::Zero());  // reference point of every slot in its body frame
+  std::vector<Vec3>& p_BO = s.p_BO;
+  p_BO.assign(n + 1, Vec3::Zero());
+  s.freedoms.clear();
 
   for (int i = 0; i < n; ++i) {
     const TreeNode& node = tree_.nodes[i];
     const Body& body = model_.bodies()[node.body];
-    kernel::Link<V>& link = s.links[i + 1] = {};
+    kernel::Link<V>& link = s.links[i + 1];
+    const kernel::Link<V> before = link;
+    link = {};
+    link.column = before.column, link.columns = before.columns, link.driven = before.driven;
     link.body = node.body;
     link.joint = node.joint;
     link.inner = node.inner + 1;
@@ -129,7 +134,9 @@ void TreeSolver::compile_links() {
 
   // Round-off of a subtree's inertia, with a wide margin: what a pivot must exceed to be one (below, the joint graph decides).
   // Lengths along the tree bound the arms.
-  std::vector<double> mass(n + 1, 0), moment(n + 1, 0);
+  std::vector<double>&mass = s.masses, &moment = s.moments;
+  mass.assign(n + 1, 0);
+  moment.assign(n + 1, 0);
   for (int i = n; i > 0; --i) {
     kernel::Link<V>& link = s.links[i];
     const double arm = Vec3(link.d.x, link.d.y, link.d.z).norm() + model_.length();
@@ -148,24 +155,22 @@ void TreeSolver::compile_links() {
 void TreeSolver::compile_columns() {
   Store& s = *store_;
   const int n = static_cast<int>(tree_.nodes.size());
-  const auto add_closure = [&](Closure::Sort sort, int index, int freedom, int rows, double unit) {
-    s.closures.push_back({sort, index, freedom, rows_, rows, unit});
+  const auto add_closure = [&](Closure::Sort sort, int index, int freedom, int rows) {
+    s.closures.push_back({sort, index, freedom, rows_, rows, 1});
     rows_ += rows;
   };
-  const auto unit = [&](int j, int k) { return turns(model_.joints()[j].kind, k) ? model_.length() : 1; };
   std::vector<bool> in_tree(model_.joints().size(), false);
   for (const TreeNode& node : tree_.nodes)
     if (node.joint >= 0) in_tree[node.joint] = true;
-  for (const int j : tree_.closures) add_closure(Closure::Sort::Joint, j, 0, model_.joints()[j].rows(), 1);
+  for (const int j : tree_.closures) add_closure(Closure::Sort::Joint, j, 0, model_.joints()[j].rows());
   for (int j = 0; j < static_cast<int>(model_.joints().size()); ++j) {
     if (in_tree[j]) continue;
     s.loose.push_back(j);
     for (int k = 0; k < model_.joints()[j].nv; ++k)
-      if (model_.joints()[j].passive[k].armature > 0) ++rotors_, add_closure(Closure::Sort::Rotor, j, k, 1, unit(j, k));
+      if (model_.joints()[j].passive[k].armature > 0) ++rotors_, add_closure(Closure::Sort::Rotor, j, k, 1);
   }
   for (int c = 0; c < static_cast<int>(model_.couplings().size()); ++c) {
-    const Coupling& coupling = model_.couplings()[c];
-    add_closure(Closure::Sort::Coupling, c, 0, 1, unit(coupling.joint, coupling.freedom));
+    add_closure(Closure::Sort::Coupling, c, 0, 1);
   }
 
   // Every row runs from its ends to the ground or root; list the rows that pass each slot.
@@ -224,8 +229,31 @@ void TreeSolver::mark_starts() {
         if (body != kWorld && closure.sort == Closure::Sort::Coupling && s.links[s.slot_of_body[body]].joint == j)
           s.links[s.slot_of_body[body]].driven = true;
       }
-    const Joint& joint = model_.joints()[joints[0]];
-    if (closure.sort != Closure::Sort::Joint || joint.kind != JointKind::Spherical) continue;
+  }
+  compile_balls();
+  // The elimination visits slots from the last to the first.
+  for (int i = static_cast<int>(s.links.size()) - 1; i > 0; --i)
+    for (int c = s.links[i].column; c < s.links[i].column + s.links[i].columns; ++c) {
+      kernel::Column<V>& column = s.columns[c];
+      if (column.up < 0) continue;
+      column.first = !touched[column.up];
+      touched[column.up] = true;
+    }
+}
+
+// What balls outside the tree need, and the units of rows: both follow from numbers that edits may change.
+void TreeSolver::compile_balls() {
+  Store& s = *store_;
+  for (Closure& closure : s.closures) {
+    if (closure.sort != Closure::Sort::Joint) {
+      const bool rotor = closure.sort == Closure::Sort::Rotor;
+      const int j = rotor ? closure.index : model_.couplings()[closure.index].joint;
+      const int k = rotor ? closure.freedom : model_.couplings()[closure.index].freedom;
+      closure.unit = turns(model_.joints()[j].kind, k) ? model_.length() : 1;
+      continue;
+    }
+    const Joint& joint = model_.joints()[closure.index];
+    if (joint.kind != JointKind::Spherical) continue;
     for (int k = 0; k < 3; ++k) {
       s.direction[closure.row + k] = linear(Vec3::Unit(k));
       closure.axis[k] = triple(joint.X_PF.R().col(k));
@@ -240,14 +268,16 @@ void TreeSolver::mark_starts() {
           triple((end == 0 ? joint.X_PF.p : joint.X_CM.p) - model_.bodies()[body].inertia.p_BC + Vec3(c.x, c.y, c.z));
     }
   }
-  // The elimination visits slots from the last to the first.
-  for (int i = static_cast<int>(s.links.size()) - 1; i > 0; --i)
-    for (int c = s.links[i].column; c < s.links[i].column + s.links[i].columns; ++c) {
-      kernel::Column<V>& column = s.columns[c];
-      if (column.up < 0) continue;
-      column.first = !touched[column.up];
-      touched[column.up] = true;
-    }
+}
+
+bool TreeSolver::refresh() {
+  if (!still_spans(tree_, model_)) return false;
+  compile_links();
+  compile_balls();
+  rank_ = 0, wanted_rank_ = -1;
+  weakest_kept_ = 1, strongest_left_ = 0;
+  weakest_row_ = -1;
+  return true;
 }
 
 }  // namespace invar

@@ -20,6 +20,10 @@ class TreeSolver final : public KktSolver {
   TreeSolver(const Model& model, const SpanningTree& tree);
   ~TreeSolver() override;
 
+  /// Takes the numbers of a model that was edited in place: everything as after construction. False where its spanning tree is
+  /// another one now. No heap.
+  bool refresh();
+
   /// Closure rows that depend on others get no force; see closure_rank().
   Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                 std::vector<Wrench>& reactions) override;
@@ -46,6 +50,7 @@ class TreeSolver final : public KktSolver {
   void compile_links();
   void compile_columns();
   void mark_starts();
+  void compile_balls();
   const Port* gather_loads(const Bodies& bodies, const KktInput& input);
   void kinematics(const Bodies& bodies, const KktInput& input, const Port* port);
   void serial_kinematics(int slot, const Bodies& bodies, bool dynamics);

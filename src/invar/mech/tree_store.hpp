@@ -46,6 +46,8 @@ struct TreeSolver::Store {
   std::vector<double> pivot_column;       // rows
   std::vector<int> order;                 // rows in order of elimination
   std::vector<Vec6> direction;            // rows: (moment; force) on the child at the joint point, World (closure joints)
+  std::vector<Vec3> p_BO;                 // slots: reference point in the body frame
+  std::vector<double> masses, moments;    // slots: of the subtree, for the floors
   Port external;                          // port plus the efforts of loose joints
   double total_mass = 1;
 

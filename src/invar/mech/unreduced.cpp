@@ -21,17 +21,32 @@ Unreduced::Unreduced(const Model& model) : model_(model) {
   const SpanningTree tree = spanning_tree(model);
   for (const TreeNode& node : tree.nodes)
     if (node.joint >= 0) tree_rows_ += model.joints()[node.joint].rows();
-  mobility_.rows = static_cast<int>(model.couplings().size());
-  for (const Joint& joint : model.joints()) mobility_.rows += joint.rows();
-  mobility_.rank = tree_rows_;
-  mobility_.freedoms = 6 * static_cast<int>(model.bodies().size()) - tree_rows_;
   // The fronts take about a microsecond per body (bench/graph_growth), more in nets.
   if (closure_cost(model, tree) <= 1000.0 * static_cast<double>(model.bodies().size()))
     tree_ = std::make_unique<TreeSolver>(model, tree);
+  begin();
+}
+
+// As nothing has been solved yet.
+void Unreduced::begin() {
+  mobility_ = {};
+  mobility_.rows = static_cast<int>(model_.couplings().size());
+  for (const Joint& joint : model_.joints()) mobility_.rows += joint.rows();
+  mobility_.rank = tree_rows_;
+  mobility_.freedoms = 6 * static_cast<int>(model_.bodies().size()) - tree_rows_;
+  decided_ = tree_fails_ = false;
+  left_seen_ = 0;
   if (tree_ && tree_->closure_rows() == 0)
     used_ = tree_.get();
   else
     used_ = &graph();
+}
+
+bool Unreduced::refresh() {
+  if (tree_ && !tree_->refresh()) return false;
+  if (graph_) graph_->refresh();
+  begin();
+  return true;
 }
 
 GraphSolver& Unreduced::graph() {

@@ -17,6 +17,10 @@ class Unreduced final : public KktSolver {
  public:
   explicit Unreduced(const Model& model);
 
+  /// Takes the numbers of a model that was edited in place: everything as after construction, and the rank is decided anew at the
+  /// next state. False where the spanning tree is another one now. No heap.
+  bool refresh();
+
   Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                 std::vector<Wrench>& reactions) override;
   double coupling_effort(int coupling) const override { return used_->coupling_effort(coupling); }
@@ -30,6 +34,7 @@ class Unreduced final : public KktSolver {
   Verdict decide(const Bodies& bodies, const KktInput& input);
   Verdict solve_graph(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions);
   void note_rank();
+  void begin();
 
   const Model& model_;
   int tree_rows_ = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "invar/base/check.hpp"
+#include "invar/model/edit.hpp"
 #include "invar/model/model_check.hpp"
 
 // The order of the work: names first, since every later sentence uses them; then bodies, joints, couplings, frames and tendons
@@ -131,9 +132,9 @@ Result<Model> Model::build(const ModelSpec& spec, Warnings* warnings) {
   m.gravity_ = spec.gravity;
   for (const BodySpec& b : spec.bodies) {
     if (const Flaw f = check_body(b)) return tl::unexpected(*f);
-    m.bodies_.push_back({b.name, b.inertia, b.shapes});
-    m.bodies_.back().inertia.I_C = 0.5 * (b.inertia.I_C + b.inertia.I_C.transpose());  // to the last bit
+    m.bodies_.push_back({b.name, whole_inertia(spec, m.bodies_.size()), b.shapes});
   }
+  if (const Flaw f = check_payloads(spec, *bodies)) return tl::unexpected(*f);
   for (const JointSpec& s : spec.joints) {
     auto joint = checked_joint(s, *bodies, warnings);
     if (!joint) return tl::unexpected(joint.error());
@@ -166,6 +167,31 @@ Result<Model> Model::build(const ModelSpec& spec, Warnings* warnings) {
   if (const Flaw f = set_initial(spec, *joints, m.joints_, m.initial_q_)) return tl::unexpected(*f);
   for (const Joint& j : m.joints_) m.initial_named_.push_back(spec.initial.contains(j.name));
   return m;
+}
+
+void Model::take(const ModelSpec& spec, const Change& change) {
+  for (const int b : change.bodies)
+    bodies_[static_cast<std::size_t>(b)].inertia = whole_inertia(spec, static_cast<std::size_t>(b));
+  for (const int j : change.joints) {
+    const auto frames = make_frames(spec.joints[static_cast<std::size_t>(j)], nullptr);
+    INVAR_CHECK(frames.has_value(), "a joint that was checked has frames");
+    joints_[static_cast<std::size_t>(j)].X_PF = frames->X_PF, joints_[static_cast<std::size_t>(j)].X_CM = frames->X_CM;
+  }
+  for (const int c : change.couplings)
+    couplings_[static_cast<std::size_t>(c)].coefficients = spec.couplings[static_cast<std::size_t>(c)].coefficients;
+  for (const int f : change.frames) {
+    const Pose& at = spec.frames[static_cast<std::size_t>(f)].at;
+    frames_[static_cast<std::size_t>(f)].X_BE = {normalized(at.q), at.p};
+  }
+  for (const int t : change.tendons)
+    for (std::size_t k = 0; k < tendons_[static_cast<std::size_t>(t)].points.size(); ++k) {
+      const PointSpec& point = spec.tendons[static_cast<std::size_t>(t)].points[k];
+      if (point.frame.empty()) continue;
+      const Frame& frame = frames_[static_cast<std::size_t>(*find_frame(point.frame))];
+      tendons_[static_cast<std::size_t>(t)].points[k].p_BP = frame.X_BE * point.p;
+    }
+  length_ = length_scale(spec, joints_, bodies_);
+  mean_mass_ = mean_mass_of(bodies_);
 }
 
 Model Model::with_joint_frames(const std::vector<Pose>& X_PF, const std::vector<Pose>& X_CM) const {

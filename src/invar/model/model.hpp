@@ -9,6 +9,8 @@
 
 namespace invar {
 
+struct Change;
+
 /// Index of the ground wherever a body index stands.
 inline constexpr int kWorld = -1;
 
@@ -127,6 +129,11 @@ class Model {
   const std::vector<bool>& initial_named() const { return initial_named_; }
 
  private:
+  friend class LiveModel;
+  /// The numbers of an edited spec whose structure is that of this model: of what `change` names, and the scales. No heap, but
+  /// where a polynomial has become longer.
+  void take(const ModelSpec& spec, const Change& change);
+
   std::string name_;
   Vec3 gravity_ = Vec3::Zero();
   std::vector<Body> bodies_;

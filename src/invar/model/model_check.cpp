@@ -117,6 +117,39 @@ Flaw check_body(const BodySpec& body) {
   return {};
 }
 
+Flaw check_payloads(const ModelSpec& spec, const Index& bodies) {
+  for (const PayloadSpec& p : spec.payloads) {
+    if (p.name.empty()) return error_at(p.where, "name", "what is attached to body '{}' has no name", p.body);
+    const auto body = body_named(p.body, bodies, fmt::format("payload '{}'", p.name), p.where, "body");
+    if (!body) return body.error();
+    if (*body == kWorld)
+      return error_at(p.where, "body", "payload '{}' is attached to the ground, where it moves nothing", p.name);
+    if (const std::string wrong = flaw(p.inertia); !wrong.empty())
+      return error_at(p.where, "mass", "payload '{}': {}", p.name, wrong);
+    for (const PayloadSpec& other : spec.payloads)
+      if (&other != &p && other.name == p.name)
+        return error_at(p.where, "name", "payload name '{}' is used twice; give each its own", p.name);
+  }
+  return {};
+}
+
+// Payloads are taken by name, the least first; there are few of them.
+Inertia whole_inertia(const ModelSpec& spec, std::size_t body) {
+  Inertia sum = spec.bodies[body].inertia;
+  sum.I_C = 0.5 * (sum.I_C + sum.I_C.transpose()).eval();  // to the last bit
+  const PayloadSpec* last = nullptr;
+  for (;;) {
+    const PayloadSpec* next = nullptr;
+    for (const PayloadSpec& p : spec.payloads)
+      if (p.body == spec.bodies[body].name && (!last || last->name < p.name) && (!next || p.name < next->name)) next = &p;
+    if (!next) return sum;
+    Inertia added = next->inertia;
+    added.I_C = 0.5 * (added.I_C + added.I_C.transpose()).eval();
+    sum = together(sum, added);
+    last = next;
+  }
+}
+
 Flaw check_joint(const JointSpec& j) {
   if (const Flaw f = check_geometry(j)) return f;
   if (const Flaw f = check_spring(j)) return f;

@@ -38,6 +38,12 @@ bool is_pose(const Pose& pose);
 
 Flaw check_body(const BodySpec& body);
 
+/// Names, bodies and inertias of what is attached.
+Flaw check_payloads(const ModelSpec& spec, const Index& bodies);
+
+/// A body with all that is attached to it, in the order of their names: the sum does not depend on the order of events.
+Inertia whole_inertia(const ModelSpec& spec, std::size_t body);
+
 /// Everything about a joint besides the names of its bodies: axes, numbers per freedom, signs, limits.
 Flaw check_joint(const JointSpec& joint);
 
@@ -45,6 +51,12 @@ Flaw check_joint(const JointSpec& joint);
 /// Quaternions are made unit within 1e-6 and refused otherwise. Empty: zero (identity).
 Result<VecX> coordinates_from(JointKind kind, const std::string& joint, const std::vector<double>& numbers, const Where& where,
                               const std::string& field);
+
+/// Frames F and M as computations need them: turned so that the axis is z, and M where a locked joint holds it.
+struct JointFrames {
+  Pose X_PF, X_CM;
+};
+Result<JointFrames> make_frames(const JointSpec& spec, Warnings* warnings);
 
 /// The joint of a checked spec, without its place in the stacked vectors (q0, v0).
 Result<Joint> make_joint(const JointSpec& spec, int parent, int child, Warnings* warnings);

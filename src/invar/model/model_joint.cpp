@@ -123,15 +123,26 @@ Result<VecX> coordinates_from(JointKind kind, const std::string& joint, const st
   return q;
 }
 
-Result<Joint> make_joint(const JointSpec& spec, int parent, int child, Warnings* warnings) {
+Result<JointFrames> make_frames(const JointSpec& spec, Warnings* warnings) {
   const auto T = turn(spec, warnings);
   if (!T) return tl::unexpected(T.error());
+  JointFrames frames{{normalized(spec.at_parent.q * *T), spec.at_parent.p}, {normalized(spec.at_child.q * *T), spec.at_child.p}};
+  if (!spec.locked) return frames;
+  const auto q = coordinates_from(spec.kind, spec.name, spec.locked_at, spec.where, "locked_at");
+  if (!q) return tl::unexpected(q.error());
+  const Pose X_FM = with_kind(spec.kind, [&](auto k) { return decltype(k)::pose(q->data(), spec.pitch); });
+  frames.X_CM = frames.X_CM * X_FM.inverse();
+  return frames;
+}
+
+Result<Joint> make_joint(const JointSpec& spec, int parent, int child, Warnings* warnings) {
+  const auto frames = make_frames(spec, warnings);
+  if (!frames) return tl::unexpected(frames.error());
   Joint j{};
   j.name = spec.name;
   j.kind = j.spec_kind = spec.kind;
   j.parent = parent, j.child = child;
-  j.X_PF = {normalized(spec.at_parent.q * *T), spec.at_parent.p};
-  j.X_CM = {normalized(spec.at_child.q * *T), spec.at_child.p};
+  j.X_PF = frames->X_PF, j.X_CM = frames->X_CM;
   j.pitch = spec.pitch;
   j.spring_law = spec.spring.law;
   j.cut = spec.cut;
@@ -139,10 +150,6 @@ Result<Joint> make_joint(const JointSpec& spec, int parent, int child, Warnings*
 
   // A locked joint keeps its place and loses its freedoms, and with them all that acts along them.
   if (spec.locked) {
-    const auto q = coordinates_from(spec.kind, spec.name, spec.locked_at, spec.where, "locked_at");
-    if (!q) return tl::unexpected(q.error());
-    const Pose X_FM = with_kind(spec.kind, [&](auto k) { return decltype(k)::pose(q->data(), spec.pitch); });
-    j.X_CM = j.X_CM * X_FM.inverse();
     j.kind = JointKind::Fixed;
     return j;
   }

@@ -129,6 +129,14 @@ struct TendonSpec {
   Where where;
 };
 
+/// A tool or load that is rigidly fixed to a body: its mass counts with the body's, under a name of its own.
+struct PayloadSpec {
+  std::string name;
+  std::string body;
+  Inertia inertia;  ///< in the body's frame and axes
+  Where where;
+};
+
 /// An editable description of a mechanism. Nothing in it need make sense yet: see Model::build.
 struct ModelSpec {
   std::string name = "unnamed";
@@ -138,6 +146,7 @@ struct ModelSpec {
   std::vector<CouplingSpec> couplings;
   std::vector<FrameSpec> frames;
   std::vector<TendonSpec> tendons;
+  std::vector<PayloadSpec> payloads;
   /// Joint coordinates of a start configuration ([initial] of a model file), by joint name.
   std::map<std::string, std::vector<double>> initial;
   Where where;

@@ -148,4 +148,16 @@ std::vector<int> JointTree::sides_of_joint(int joint) const {
   return out;
 }
 
+bool JointTree::refresh() {
+  if (!still_spans(tree_, model_)) return false;
+  for (const Node& n : nodes_)
+    for (int k = 0; k < n.nv; ++k) scale_[static_cast<std::size_t>(n.v0 + k)] = turns(n.kind, k) ? model_.length() : 1.0;
+  independent_.resize(static_cast<std::size_t>(nv_));
+  for (int i = 0; i < nv_; ++i) independent_[static_cast<std::size_t>(i)] = i;
+  dependent_.clear(), kept_rows_.clear();
+  condition_ = 1;
+  weakest_joint_ = -1;
+  return true;
+}
+
 }  // namespace invar

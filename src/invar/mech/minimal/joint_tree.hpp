@@ -54,6 +54,10 @@ class JointTree {
   /// "joint", or "joint.k" where it has several freedoms; "body.k" for a floating root.
   std::string freedom_name(int freedom) const;
 
+  /// Takes the numbers of a model that was edited in place: everything as after construction. False where the spanning tree is
+  /// another one now. No heap.
+  bool refresh();
+
   /// Coordinates and rates of the tree at bodies; angles on the turn nearest to `wound` (per freedom of the model).
   void measure(const Bodies& bodies, const VecX& wound, VecX& q, VecX& v) const;
   /// Bodies at coordinates and rates.

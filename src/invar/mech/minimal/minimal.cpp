@@ -6,6 +6,7 @@
 
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/turns.hpp"
+#include "invar/model/edit.hpp"
 
 namespace invar {
 namespace {
@@ -113,6 +114,13 @@ Verdict Minimal::settle(State& x) {
     if (tree_.independent() != before) ++changes_;
   }
   return count_turns(model(), bodies_, q_, v_, x);
+}
+
+bool Minimal::adopt(const Change& change) {
+  if (change.structure || !tree_.refresh() || !unreduced_.adopt(change)) return false;
+  changes_ = 0;
+  renew();
+  return true;
 }
 
 }  // namespace invar

@@ -26,6 +26,7 @@ class Minimal final : public Formulation {
   const Mobility& mobility() const override { return mobility_; }
   /// Ends a step; chooses other independent freedoms where the present ones describe the motion badly.
   Verdict settle(State& x) override;
+  [[nodiscard]] bool adopt(const Change& change) override;
 
   JointTree& tree() { return tree_; }
   const JointTree& tree() const { return tree_; }
