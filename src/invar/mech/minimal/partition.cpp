@@ -56,12 +56,32 @@ struct Moving {
   }
 };
 
+// Pose and twist of a body frame: what is carried from body to body.
+struct Carrier {
+  Pose X;
+  Vec3 w = Vec3::Zero(), v = Vec3::Zero();  // of its origin, World
+};
+
 class Motion {
  public:
+  // As bodies have it.
   Motion(const JointTree& tree, const Bodies& bodies) : tree_(tree), bodies_(bodies) {
     for (const JointTree::Node& n : tree.nodes()) n.joint < 0 ? add_floating(n) : add_joint(n);
   }
+  // At coordinates and rates of the tree. Body frames follow each other, so that no centre of mass has a say, in the last bit
+  // either, in the motion of another body: an edit of one inertia leaves all others as they are.
+  Motion(const JointTree& tree, const VecX& q, const VecX& v) : tree_(tree), bodies_(tree.model().bodies().size()) {
+    frames_.resize(bodies_.size());
+    for (const JointTree::Node& n : tree.nodes()) {
+      n.joint < 0 ? place_floating(n, q, v) : place_joint(n, q, v);
+      const Carrier& frame = frames_[static_cast<std::size_t>(n.body)];
+      const Vec3 arm = frame.X.q * tree.model().bodies()[static_cast<std::size_t>(n.body)].inertia.p_BC;
+      if (n.joint >= 0)
+        bodies_[static_cast<std::size_t>(n.body)] = {frame.X.p + arm, frame.v + frame.w.cross(arm), frame.w, frame.X.q};
+    }
+  }
   const Bodies& bodies() const { return bodies_; }
+  const std::vector<Moving>& freedoms() const { return freedoms_; }
 
   // Every freedom on the way from a body to the ground.
   template <class F>
@@ -107,6 +127,49 @@ class Motion {
   }
 
  private:
+  void place_floating(const JointTree::Node& n, const VecX& q, const VecX& v) {
+    const double *c = q.data() + n.q0, *r = v.data() + n.v0;
+    BodyState& s = bodies_[static_cast<std::size_t>(n.body)];
+    s = {Vec3(c[0], c[1], c[2]), Vec3(r[0], r[1], r[2]), Vec3(r[3], r[4], r[5]), normalized(Quat(c[3], c[4], c[5], c[6]))};
+    const Pose X = s.X_WB(tree_.model().bodies()[static_cast<std::size_t>(n.body)]);
+    frames_[static_cast<std::size_t>(n.body)] = {X, s.w_WB, s.velocity_at(X.p)};
+    add_floating(n);
+  }
+
+  void place_joint(const JointTree::Node& n, const VecX& q, const VecX& v) {
+    const Joint& joint = tree_.model().joints()[static_cast<std::size_t>(n.joint)];
+    const Carrier inner =
+        n.inner < 0 ? Carrier{} : frames_[static_cast<std::size_t>(tree_.nodes()[static_cast<std::size_t>(n.inner)].body)];
+    Pose X;
+    Columns S;
+    with_kind(n.kind, [&](auto kind) {
+      X = kind.pose(q.data() + n.q0, n.pitch);
+      kind.motion(q.data() + n.q0, n.pitch, S);
+    });
+    const Pose &X_in = n.reversed ? joint.X_CM : joint.X_PF, &X_out = n.reversed ? joint.X_PF : joint.X_CM;
+    const Quat carried = inner.X.q * X_in.q;  // F, or M where the joint is reversed
+    const Quat q_WF = n.reversed ? carried * X.q.conjugate() : carried;
+    const Vec3 anchor = inner.X.p + inner.X.q * X_in.p, across = q_WF * X.p;
+    Carrier& outer = frames_[static_cast<std::size_t>(n.body)];
+    outer.X.q = normalized((n.reversed ? q_WF : carried * X.q) * X_out.q.conjugate());
+    const Vec3 P = n.reversed ? anchor : Vec3(anchor + across);  // the joint point
+    const Vec3 arm = (n.reversed ? Vec3(-across) : Vec3(Vec3::Zero())) - outer.X.q * X_out.p;
+    Vec6 V = Vec6::Zero();
+    for (int k = 0; k < n.nv; ++k) V += v[n.v0 + k] * S.col(k);
+    const double sign = n.reversed ? -1 : 1;
+    outer.X.p = P + arm;
+    outer.w = inner.w + sign * (q_WF * V.head<3>());
+    outer.v = inner.v + inner.w.cross(P - inner.X.p) + sign * (q_WF * V.tail<3>()) + outer.w.cross(arm);
+    const Carrier &parent = n.reversed ? outer : inner, &child = n.reversed ? inner : outer;
+    const Columns S_dot = motion_rate(joint, q.data() + n.q0, v.data() + n.v0);
+    const Vec3 P_dot = child.v + child.w.cross(P - child.X.p);
+    for (int k = 0; k < n.nv; ++k) {
+      const Vec3 w = sign * (q_WF * S.col(k).head<3>()), t = sign * (q_WF * S.col(k).tail<3>());
+      freedoms_.push_back({w, t, P, parent.w.cross(w) + sign * (q_WF * S_dot.col(k).head<3>()),
+                           parent.w.cross(t) + sign * (q_WF * S_dot.col(k).tail<3>()), P_dot});
+    }
+  }
+
   void add_floating(const JointTree::Node& n) {
     const BodyState& s = bodies_[static_cast<std::size_t>(n.body)];
     const Vec3 none = Vec3::Zero();
@@ -134,7 +197,8 @@ class Motion {
   }
 
   const JointTree& tree_;
-  const Bodies& bodies_;
+  Bodies bodies_;
+  std::vector<Carrier> frames_;  // per body
   std::vector<Moving> freedoms_;
 };
 
@@ -239,6 +303,9 @@ Mat6 gyroscopic(const Vec6& momentum) {
   return B;
 }
 
+// B (9).
+MatX part(const Mat6& M, const MatX& J) { return J.transpose() * M * J; }
+
 VecX armatures(const Model& model) {
   VecX out = VecX::Zero(model.nv());
   for (const Joint& joint : model.joints())
@@ -247,9 +314,8 @@ VecX armatures(const Model& model) {
 }
 
 // Γ̇ along a motion of the bodies.
-MatX gamma_rate(const JointTree& tree, const Bodies& bodies, const MatX& E, const VecX& wound) {
+MatX gamma_rate(const JointTree& tree, const Motion& motion, const MatX& E, const VecX& wound) {
   const Model& model = tree.model();
-  const Motion motion(tree, bodies);
   const Chain chain(tree, motion, E, wound);
   const VecX rotor = armatures(model);
   MatX half = chain.rates.transpose() * rotor.asDiagonal() * chain.rates_dot(), J, J_dot;
@@ -308,12 +374,13 @@ MatX at_frame(const MatX& J, const Pose& X_CE) {
 Verdict partition_at(const JointTree& tree, const VecX& q, const VecX& v, const VecX& wound, const Load& load, Partition& out) {
   const Model& model = tree.model();
   VecX whole_q = q, whole_v = v;
-  Bodies& bodies = out.bodies;
-  if (const Verdict verdict = tree.complete(whole_q, whole_v, wound, bodies); !verdict.ok()) return verdict;
-  if (const Verdict verdict = tree.motions(bodies, wound, out.E); !verdict.ok()) return verdict;
+  Bodies closed;
+  if (const Verdict verdict = tree.complete(whole_q, whole_v, wound, closed); !verdict.ok()) return verdict;
+  if (const Verdict verdict = tree.motions(closed, wound, out.E); !verdict.ok()) return verdict;
   out.coordinates.clear();
   for (const int i : tree.independent()) out.coordinates.push_back(tree.freedom_name(i));
-  const Motion motion(tree, bodies);
+  const Motion motion(tree, whole_q, whole_v);
+  const Bodies& bodies = out.bodies = motion.bodies();
   const Chain chain(tree, motion, out.E, wound);
   const Eigen::Index n = out.E.cols();
   const VecX rotor = armatures(model);
@@ -333,7 +400,7 @@ Verdict partition_at(const JointTree& tree, const VecX& q, const VecX& v, const 
     const Mat6 M = spatial_inertia(model.bodies()[b]);
     out.J[b] = J * out.E;
     out.J_dot[b] = J_dot * out.E + J * chain.E_dot;
-    out.Gamma_parts[b] = out.J[b].transpose() * M * out.J[b];
+    out.Gamma_parts[b] = part(M, out.J[b]);
     out.Gamma += out.Gamma_parts[b];
     const MatX inertial = out.J[b].transpose() * M * out.J_dot[b];
     half += inertial;
@@ -345,9 +412,55 @@ Verdict partition_at(const JointTree& tree, const VecX& q, const VecX& v, const 
   out.vdot = n > 0 ? VecX(out.Gamma.ldlt().solve(out.Q - out.h)) : VecX();
   out.dGamma.clear();
   for (Eigen::Index k = 0; k < n; ++k) {
-    Bodies moving;
-    tree.place(whole_q, out.E.col(k), moving);
-    out.dGamma.push_back(gamma_rate(tree, moving, out.E, wound));
+    out.dGamma.push_back(gamma_rate(tree, Motion(tree, whole_q, out.E.col(k)), out.E, wound));
+  }
+  return {};
+}
+
+namespace {
+
+// The arguments of Γ_i, as numbers that can be compared: own pose and inertia, freedoms on the way to the ground and their rows
+// of E.
+void arguments(const JointTree& tree, const Motion& motion, const MatX& E, int body, std::vector<double>& out) {
+  out.clear();
+  const auto add = [&out](const auto& m) { out.insert(out.end(), m.data(), m.data() + m.size()); };
+  const BodyState& s = motion.bodies()[static_cast<std::size_t>(body)];
+  const Inertia& inertia = tree.model().bodies()[static_cast<std::size_t>(body)].inertia;
+  add(s.p_WC), add(s.q_WB.coeffs()), add(inertia.I_C);
+  out.push_back(inertia.mass);
+  motion.on_the_way(body, [&](int k, const Moving& m) {
+    out.push_back(k);
+    add(m.w), add(m.v), add(m.P);
+    for (Eigen::Index c = 0; c < E.cols(); ++c) out.push_back(E(k, c));
+  });
+}
+
+}  // namespace
+
+Verdict LivePartition::update(const VecX& q, const VecX& wound) {
+  const Model& model = tree_.model();
+  VecX whole_q = q, whole_v = VecX::Zero(tree_.nv());
+  Bodies closed;
+  if (const Verdict verdict = tree_.complete(whole_q, whole_v, wound, closed); !verdict.ok()) return verdict;
+  if (const Verdict verdict = tree_.motions(closed, wound, E_); !verdict.ok()) return verdict;
+  const Motion motion(tree_, whole_q, VecX::Zero(tree_.nv()));
+  const Chain chain(tree_, motion, E_, wound);
+  const VecX rotor = armatures(model);
+  Gamma_ = chain.rates.transpose() * rotor.asDiagonal() * chain.rates;
+  parts_.resize(model.bodies().size());
+  arguments_.resize(parts_.size());
+  touched_.clear();
+  std::vector<double> now;
+  for (std::size_t b = 0; b < parts_.size(); ++b) {
+    arguments(tree_, motion, E_, static_cast<int>(b), now);
+    if (now != arguments_[b]) {
+      MatX J, J_dot;
+      motion.jacobian(static_cast<int>(b), J, J_dot);
+      parts_[b] = part(spatial_inertia(model.bodies()[b]), J * E_);
+      arguments_[b] = now;
+      touched_.push_back(static_cast<int>(b));
+    }
+    Gamma_ += parts_[b];
   }
   return {};
 }

@@ -28,6 +28,32 @@ struct Partition {
 /// Fills `out` at a state of the tree (coordinates that depend are completed first). Allocates; not for the step loop.
 Verdict partition_at(const JointTree& tree, const VecX& q, const VecX& v, const VecX& wound, const Load& load, Partition& out);
 
+/// The inertia of a state, kept body by body: after an edit, or a motion of some joints, an update computes those Γ_i anew whose
+/// arguments have changed (own pose and inertia, freedoms on the way to the ground, their rows of E) and no other one.
+///   set_inertia, attach, detach   the Γ of that body; where the body is a floating root and its centre of mass moves, all of its
+///                                 part; where loops depend on lengths that the centre of mass changes, what the loops move
+///   set_joint_frame               the bodies beyond the joint, and what its loops move
+/// Law: parts and sum are to the bit those of partition_at.
+class LivePartition {
+ public:
+  explicit LivePartition(const JointTree& tree) : tree_(tree) {}
+
+  /// At coordinates of the tree; its independent freedoms must be chosen. Allocates.
+  Verdict update(const VecX& q, const VecX& wound);
+
+  const std::vector<MatX>& parts() const { return parts_; }
+  const MatX& Gamma() const { return Gamma_; }
+  /// Bodies whose Γ_i the last update computed.
+  const std::vector<int>& touched() const { return touched_; }
+
+ private:
+  const JointTree& tree_;
+  MatX E_, Gamma_;
+  std::vector<MatX> parts_;                     // per body
+  std::vector<std::vector<double>> arguments_;  // per body
+  std::vector<int> touched_;
+};
+
 /// The Jacobian of a body on all freedoms of the tree: 6 x nv in body axes at the centre of mass.
 MatX body_jacobian(const JointTree& tree, int body, const Bodies& bodies);
 
