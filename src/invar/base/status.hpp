@@ -13,6 +13,7 @@ enum class Status {
   StepTooLarge,   ///< a joint turned so far within one step that whole turns cannot be counted
   StepTooSmall,   ///< error control asked for a step below its minimum
   NotFinite,      ///< a number became NaN or infinite
+  EditRefused,    ///< an edit of the mechanism cannot be done at the state that was reached
 };
 
 /// One word for each Status, as used in result.json.
@@ -26,6 +27,7 @@ constexpr const char* name(Status s) {
     case Status::StepTooLarge: return "step_too_large";
     case Status::StepTooSmall: return "step_too_small";
     case Status::NotFinite: return "not_finite";
+    case Status::EditRefused: return "edit_refused";
   }
   return "unknown";
 }

@@ -44,6 +44,7 @@ Result<Disturbance> Disturbance::build(const Model& model, const DisturbanceSpec
   d.body_ = static_cast<std::size_t>(body);
   if (!spec.frame.empty()) d.p_CE_B_ -= model.bodies()[d.body_].inertia.p_BC;
 
+  d.spec_ = spec;
   d.axes_ = spec.axes;
   d.unit_ = Wrench{spec.moment, spec.force};
   d.signal_ = spec.signal;
@@ -70,9 +71,20 @@ Result<EffortSignal> EffortSignal::build(const Model& model, const EffortSpec& s
   if (const std::string why = flaw(spec.signal); !why.empty()) return fail(ErrorKind::Scenario, why);
 
   EffortSignal e;
+  e.spec_ = spec;
   e.freedom_ = joint.v0 + spec.freedom;
   e.signal_ = spec.signal;
   return e;
+}
+
+std::optional<std::shared_ptr<const Environment>> Disturbance::bound_to(const Model& model) const {
+  auto bound = build(model, spec_);
+  return bound ? std::make_shared<const Disturbance>(std::move(*bound)) : nullptr;
+}
+
+std::optional<std::shared_ptr<const Environment>> EffortSignal::bound_to(const Model& model) const {
+  auto bound = build(model, spec_);
+  return bound ? std::make_shared<const EffortSignal>(std::move(*bound)) : nullptr;
 }
 
 void EffortSignal::add(Instant at, const Bodies&, Load& load) const { load.efforts[freedom_] += value(signal_, at); }

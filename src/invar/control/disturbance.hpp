@@ -32,9 +32,12 @@ class Disturbance final : public Environment {
 
   void add(Instant at, const Bodies& bodies, Load& load) const override;
   double next_event(double t) const override { return invar::next_event(signal_, t); }
+  std::optional<std::shared_ptr<const Environment>> bound_to(const Model& model) const override;
 
  private:
   Disturbance() = default;
+
+  DisturbanceSpec spec_;
 
   std::size_t body_ = 0;
   Vec3 p_CE_B_ = Vec3::Zero();  // from the centre of mass to the point of action, body axes, m
@@ -59,9 +62,12 @@ class EffortSignal final : public Environment {
 
   void add(Instant at, const Bodies& bodies, Load& load) const override;
   double next_event(double t) const override { return invar::next_event(signal_, t); }
+  std::optional<std::shared_ptr<const Environment>> bound_to(const Model& model) const override;
 
  private:
   EffortSignal() = default;
+
+  EffortSpec spec_;
 
   Eigen::Index freedom_ = 0;  // in the stacked efforts of the model
   Signal signal_;

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "invar/io/toml_table.hpp"
+#include "invar/io/model_parts.hpp"
 
 // One function per kind of table; each reads its keys in the order of docs/model-file.md.
 namespace invar {
@@ -92,10 +92,9 @@ Mat3 read_inertia(const TomlTable& t) {
   return I;
 }
 
-BodySpec read_body(const TomlTable& t) {
-  BodySpec b;
-  b.where = t.places();
-  b.name = t.string("name");
+}  // namespace
+
+void read_mass(const TomlTable& t, BodySpec& b) {
   b.inertia.mass = t.number("mass");
   b.inertia.p_BC = t.vec3("com", Vec3::Zero());
   if (const auto inertia = t.table("inertia")) b.inertia.I_C = read_inertia(*inertia);
@@ -111,15 +110,31 @@ BodySpec read_body(const TomlTable& t) {
     b.shapes.push_back(s);
   }
   for (const TomlTable& shape : t.tables("shapes")) b.shapes.push_back(read_shape(shape));
+}
+
+BodySpec read_body(const TomlTable& t) {
+  BodySpec b;
+  b.where = t.places();
+  b.name = t.string("name");
+  read_mass(t, b);
   return b;
 }
 
-/// Joint coordinates: numbers, or { p, q } for a free joint.
-std::vector<double> read_coordinates(const TomlTable& t, const std::string& joint) {
-  if (t.type(joint) != TomlTable::Type::Table) return t.numbers(joint);
-  const Pose X = t.pose(joint);
+std::vector<double> read_coordinates(const TomlTable& t, const std::string& key) {
+  if (t.type(key) != TomlTable::Type::Table) return t.numbers(key);
+  const Pose X = t.pose(key);
   return {X.p.x(), X.p.y(), X.p.z(), X.q.w(), X.q.x(), X.q.y(), X.q.z()};
 }
+
+std::vector<double> read_map(const TomlTable& t) {
+  const std::vector<double> polynomial = t.numbers("polynomial");
+  if (!t.has("polynomial")) return {t.number("offset", 0), t.number("ratio")};
+  if (t.has("ratio") || t.has("offset"))
+    t.refuse("polynomial", "'polynomial' = [c0, c1, ..] contains offset c0 and ratio c1; leave out 'ratio' and 'offset'");
+  return polynomial;
+}
+
+namespace {
 
 LimitSpec read_limits(const TomlTable& t) {
   LimitSpec l;
@@ -131,6 +146,8 @@ LimitSpec read_limits(const TomlTable& t) {
   l.damping = t.number("damping", l.damping);
   return l;
 }
+
+}  // namespace
 
 JointSpec read_joint(const TomlTable& t) {
   JointSpec j;
@@ -161,6 +178,8 @@ JointSpec read_joint(const TomlTable& t) {
   return j;
 }
 
+namespace {
+
 CouplingSpec read_coupling(const TomlTable& t) {
   CouplingSpec c;
   c.where = t.places();
@@ -169,10 +188,7 @@ CouplingSpec read_coupling(const TomlTable& t) {
   c.freedom = t.integer("freedom", 0);
   c.of = t.string("of");
   c.of_freedom = t.integer("of_freedom", 0);
-  c.coefficients = t.numbers("polynomial");
-  if (t.has("polynomial") && (t.has("ratio") || t.has("offset")))
-    t.refuse("polynomial", "'polynomial' = [c0, c1, ..] contains offset c0 and ratio c1; leave out 'ratio' and 'offset'");
-  if (!t.has("polynomial")) c.coefficients = {t.number("offset", 0), t.number("ratio")};
+  c.coefficients = read_map(t);
   return c;
 }
 
@@ -205,6 +221,17 @@ TendonSpec read_tendon(const TomlTable& t) {
   return d;
 }
 
+PayloadSpec read_payload(const TomlTable& t) {
+  PayloadSpec p;
+  p.where = t.places();
+  p.name = t.string("name");
+  p.body = t.string("body");
+  BodySpec body;
+  read_mass(t, body);
+  p.inertia = body.inertia;
+  return p;
+}
+
 Result<ModelSpec> read_spec(const TomlTable& file) {
   const std::vector<std::string> keys = file.keys();
   const auto present = [&keys](const char* key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
@@ -223,6 +250,7 @@ Result<ModelSpec> read_spec(const TomlTable& file) {
   for (const TomlTable& t : file.tables("coupling")) m.couplings.push_back(read_coupling(t));
   for (const TomlTable& t : file.tables("frame")) m.frames.push_back(read_frame(t));
   for (const TomlTable& t : file.tables("tendon")) m.tendons.push_back(read_tendon(t));
+  for (const TomlTable& t : file.tables("payload")) m.payloads.push_back(read_payload(t));
   if (const auto initial = file.table("initial"))
     for (const std::string& joint : initial->keys()) {
       m.initial[joint] = read_coordinates(*initial, joint);

@@ -76,14 +76,18 @@ std::string text(const ShapeSpec& s) {
   return "{ " + out + (is_identity(s.at) ? "" : ", at = " + text(s.at)) + " }";
 }
 
+void put_inertia(std::string& out, const Inertia& inertia) {
+  put(out, "mass", inertia.mass);
+  put(out, "com", inertia.p_BC);
+  const Mat3& I = inertia.I_C;
+  out += fmt::format("inertia = {{ xx = {}, yy = {}, zz = {}, xy = {}, xz = {}, yz = {} }}\n", text(I(0, 0)), text(I(1, 1)),
+                     text(I(2, 2)), text(I(0, 1)), text(I(0, 2)), text(I(1, 2)));
+}
+
 void put_body(std::string& out, const BodySpec& b) {
   out += "\n[[body]]\n";
   put(out, "name", b.name);
-  put(out, "mass", b.inertia.mass);
-  put(out, "com", b.inertia.p_BC);
-  const Mat3& I = b.inertia.I_C;
-  out += fmt::format("inertia = {{ xx = {}, yy = {}, zz = {}, xy = {}, xz = {}, yz = {} }}\n", text(I(0, 0)), text(I(1, 1)),
-                     text(I(2, 2)), text(I(0, 1)), text(I(0, 2)), text(I(1, 2)));
+  put_inertia(out, b.inertia);
   std::string shapes;
   for (const ShapeSpec& s : b.shapes) shapes += (shapes.empty() ? "" : ", ") + text(s);
   if (!shapes.empty()) out += "shapes = [" + shapes + "]\n";
@@ -174,6 +178,12 @@ std::string write_model(const ModelSpec& spec) {
     put(out, "at", f.at);
   }
   for (const TendonSpec& t : spec.tendons) put_tendon(out, t);
+  for (const PayloadSpec& p : spec.payloads) {
+    out += "\n[[payload]]\n";
+    put(out, "name", p.name);
+    put(out, "body", p.body);
+    put_inertia(out, p.inertia);
+  }
   if (!spec.initial.empty()) out += "\n[initial]\n";
   for (const auto& [joint, q] : spec.initial)
     if (!q.empty()) out += text(joint) + " = " + text(q) + "\n";

@@ -54,6 +54,37 @@ Json method_json(const Method& m) {
   return out;
 }
 
+Json vector_json(const Vec3& v) { return {number(v.x()), number(v.y()), number(v.z())}; }
+
+Json energy_json(const Energy& e) {
+  return {{"kinetic", number(e.kinetic)},
+          {"potential", number(e.potential)},
+          {"elastic", number(e.elastic)},
+          {"total", number(e.total())}};
+}
+
+Json momentum_json(const Momentum& m) { return {{"linear", vector_json(m.linear)}, {"angular", vector_json(m.angular)}}; }
+
+// The account of an edit: J, N s and N m s (about the World origin).
+Json edit_json(const EditAccount& edit) {
+  const Carried& m = edit.motion;
+  const Momentum impulse{m.momentum_after.angular - m.momentum_edited.angular,
+                         m.momentum_after.linear - m.momentum_edited.linear};
+  return {{"time", edit.t},
+          {"what", edit.what},
+          {"energy",
+           {{"before", energy_json(m.before)},
+            {"edited", energy_json(m.edited)},
+            {"after", energy_json(m.after)},
+            {"added", number(m.added())},
+            {"taken", number(m.taken())}}},
+          {"momentum",
+           {{"before", momentum_json(m.momentum_before)},
+            {"edited", momentum_json(m.momentum_edited)},
+            {"after", momentum_json(m.momentum_after)},
+            {"impulse", momentum_json(impulse)}}}};
+}
+
 }  // namespace
 
 const char* status_word(const Outcome& outcome) {
@@ -87,6 +118,10 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
   out["units"] = units;
   out["reasons"] = reasons;
   out["notes"] = outcome.notes;
+  if (!scenario.edits.empty()) {
+    out["edits"] = Json::array();
+    for (const EditAccount& edit : outcome.edits) out["edits"].push_back(edit_json(edit));
+  }
   out["certificates"] = Json::array();
   out["versions"] = versions_json();
   out["seed"] = scenario.seed;

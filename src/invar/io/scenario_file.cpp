@@ -66,22 +66,28 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
   // The other tables speak of the model by name: without a model there is nothing to check them against.
   const std::string name = root.string("model");
   if (name.empty()) {
-    for (const char* key : {"initial", "disturbance", "effort", "must"}) root.accept(key);
+    for (const char* key : {"initial", "disturbance", "effort", "edit", "must"}) root.accept(key);
     root.refuse("model", "missing key 'model', the path of a model file");
     auto verdict = root.finish();
     return tl::unexpected(verdict.error());
   }
   s.model_path = (std::filesystem::path(path).parent_path() / name).lexically_normal().string();
-  auto model = read_model(s.model_path, warnings);
+  auto spec = read_model_file(s.model_path);
+  auto model = spec ? Model::build(*spec, warnings) : Result<Model>(tl::unexpected(spec.error()));
   if (!model) {
     Error error = model.error();
     if (error.kind == ErrorKind::File) error.what += fmt::format(" (the model of {})", root.where("model"));
     return tl::unexpected(error);
   }
   s.model = std::make_shared<const Model>(std::move(*model));
+  s.spec = std::make_shared<const ModelSpec>(std::move(*spec));
   check_pair(root, s);
   s.start = read_start(root, *s.model);
-  s.environments = read_environments(root, *s.model);
+  const EditTables edits = read_edits(root, s);
+  s.edits = edits.events;
+  auto models = models_of(s);
+  if (!models) refuse_edit(edits, models.error());
+  s.environments = read_environments(root, models ? *models : std::vector{s.model});
   s.laws = read_laws(root, *s.model);
   if (auto verdict = root.finish(); !verdict) return tl::unexpected(verdict.error());
   return s;

@@ -11,8 +11,17 @@ namespace invar {
 Method read_method(const TomlTable& root);
 Sampling read_sampling(const TomlTable& root, const Method& method);
 Start read_start(const TomlTable& root, const Model& model);
-/// [[disturbance]] and [[effort]].
-std::vector<std::shared_ptr<const Environment>> read_environments(const TomlTable& root, const Model& model);
+/// [[disturbance]] and [[effort]]; names are those of the first model that has them.
+std::vector<std::shared_ptr<const Environment>> read_environments(const TomlTable& root,
+                                                                  const std::vector<std::shared_ptr<const Model>>& models);
+/// [[edit]], those of one instant together, and the tables that they came from.
+struct EditTables {
+  std::vector<EditEvent> events;
+  std::vector<std::vector<TomlTable>> tables;
+};
+EditTables read_edits(const TomlTable& root, const Scenario& scenario);
+/// Notes what models_of has against them, at the table of the edit.
+void refuse_edit(const EditTables& edits, const EditFlaw& flaw);
 /// [must].
 std::vector<Law> read_laws(const TomlTable& root, const Model& model);
 

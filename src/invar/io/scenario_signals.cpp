@@ -46,7 +46,18 @@ void refuse_at(const TomlTable& table, const Error& error) {
   table.refuse("", error.what);
 }
 
-std::shared_ptr<const Environment> read_disturbance(const TomlTable& table, const Model& model) {
+using Models = std::vector<std::shared_ptr<const Model>>;
+
+// In the first model that has what it acts on; where none has, the objection is that of the first.
+template <class Acting, class Spec>
+std::shared_ptr<const Environment> built(const TomlTable& table, const Models& models, const Spec& spec) {
+  for (const auto& model : models)
+    if (auto made = Acting::build(*model, spec)) return std::make_shared<const Acting>(std::move(*made));
+  refuse_at(table, Acting::build(*models[0], spec).error());
+  return nullptr;
+}
+
+std::shared_ptr<const Environment> read_disturbance(const TomlTable& table, const Models& models) {
   DisturbanceSpec spec;
   spec.body = table.string("body", "");
   spec.frame = table.string("frame", "");
@@ -59,15 +70,10 @@ std::shared_ptr<const Environment> read_disturbance(const TomlTable& table, cons
     return nullptr;
   }
   if (spec.force.isZero(0) && spec.moment.isZero(0)) table.refuse("", "a disturbance needs a 'force' or a 'moment'");
-  auto built = Disturbance::build(model, spec);
-  if (!built) {
-    refuse_at(table, built.error());
-    return nullptr;
-  }
-  return std::make_shared<const Disturbance>(std::move(*built));
+  return built<Disturbance>(table, models, spec);
 }
 
-std::shared_ptr<const Environment> read_effort(const TomlTable& table, const Model& model) {
+std::shared_ptr<const Environment> read_effort(const TomlTable& table, const Models& models) {
   EffortSpec spec;
   spec.joint = table.string("joint");
   spec.freedom = table.integer("freedom", 0);
@@ -76,12 +82,7 @@ std::shared_ptr<const Environment> read_effort(const TomlTable& table, const Mod
     table.refuse("", "an effort needs a 'value', a 'signal' or both (they multiply)");
   spec.signal = std::visit([&](const auto& s) { return scaled(s, value); }, read_signal(table, "signal"));
   if (spec.joint.empty()) return nullptr;
-  auto built = EffortSignal::build(model, spec);
-  if (!built) {
-    refuse_at(table, built.error());
-    return nullptr;
-  }
-  return std::make_shared<const EffortSignal>(std::move(*built));
+  return built<EffortSignal>(table, models, spec);
 }
 
 }  // namespace
@@ -94,12 +95,12 @@ Signal read_signal(const TomlTable& table, const char* key) {
   return out;
 }
 
-std::vector<std::shared_ptr<const Environment>> read_environments(const TomlTable& root, const Model& model) {
+std::vector<std::shared_ptr<const Environment>> read_environments(const TomlTable& root, const Models& models) {
   std::vector<std::shared_ptr<const Environment>> out;
   for (const TomlTable& t : root.tables("disturbance"))
-    if (auto e = read_disturbance(t, model)) out.push_back(std::move(e));
+    if (auto e = read_disturbance(t, models)) out.push_back(std::move(e));
   for (const TomlTable& t : root.tables("effort"))
-    if (auto e = read_effort(t, model)) out.push_back(std::move(e));
+    if (auto e = read_effort(t, models)) out.push_back(std::move(e));
   return out;
 }
 

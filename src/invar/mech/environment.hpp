@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <limits>
+#include <memory>
+#include <optional>
 
 #include "invar/mech/bodies.hpp"
 
@@ -25,6 +27,12 @@ class Environment {
 
   /// Adds its share to the load. Called at every stage of a step: no heap, no memory of earlier calls.
   virtual void add(Instant at, const Bodies& bodies, Load& load) const = 0;
+
+  /// The same for an edited model, what it acts on found by name: null where that is not there (a body removed, a joint locked).
+  /// Nothing where it knows no names: then it is kept as long as edits change values only.
+  virtual std::optional<std::shared_ptr<const Environment>> bound_to(const Model& model) const {
+    return (void)model, std::nullopt;
+  }
 
   /// The first time strictly after t at which `add` is not smooth (an edge of a pulse); steps land there exactly.
   virtual double next_event(double t) const { return (void)t, std::numeric_limits<double>::infinity(); }

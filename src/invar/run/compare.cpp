@@ -246,6 +246,12 @@ bool CompareResult::failed() const {
 
 Result<CompareResult> compare(const Scenario& scenario, const CompareOptions& options) {
   INVAR_CHECK(scenario.model != nullptr, "a scenario has a model");
+  for (const EditEvent& event : scenario.edits)
+    for (const Edit& edit : event.edits)
+      if (!scenario.spec || !is_value_edit(*scenario.spec, edit))
+        return fail(ErrorKind::Scenario,
+                    fmt::format("runs are compared at the same bodies and joints: '{}' changes them", words(edit)),
+                    scenario.path);
   const std::vector<Way> all = ways(scenario, options.step);
   std::vector<std::string> names;
   for (const Way& way : all) names.push_back(way.name);

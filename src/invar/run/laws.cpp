@@ -147,15 +147,30 @@ std::string LawResult::text() const {
                      held ? "held" : "BROKEN", reason.empty() ? "" : " (" + reason + ")");
 }
 
-Judge::Judge(const Model& model, std::vector<Law> laws) : model_(model), laws_(std::move(laws)), largest_(laws_.size(), -1.0) {}
+namespace {
+constexpr int kGone = -2;
+}
+
+Judge::Judge(const Model& model, std::vector<Law> laws)
+    : model_(model), now_(&model), laws_(std::move(laws)), there_(laws_), largest_(laws_.size(), -1.0) {}
+
+void Judge::enter(const Model& model) {
+  now_ = &model;
+  for (std::size_t k = 0; k < laws_.size(); ++k) {
+    if (laws_[k].joint >= 0)
+      there_[k].joint = model.find_joint(model_.joints()[static_cast<std::size_t>(laws_[k].joint)].name).value_or(kGone);
+    if (laws_[k].body >= 0)
+      there_[k].body = model.find_body(model_.bodies()[static_cast<std::size_t>(laws_[k].body)].name).value_or(kGone);
+  }
+}
 
 void Judge::sample(double t, const Evaluation& evaluation) {
   for (std::size_t k = 0; k < laws_.size(); ++k) {
-    const Law& law = laws_[k];
+    const Law& law = there_[k];
     const bool force = law.name == "max_force", moment = law.name == "max_moment";
     if (!(force || moment) || t < law.from || t > law.to) continue;
     for (std::size_t j = 0; j < evaluation.reactions.size(); ++j) {
-      if (law.joint >= 0 && static_cast<int>(j) != law.joint) continue;
+      if (law.joint != -1 && static_cast<int>(j) != law.joint) continue;
       const Wrench& w = evaluation.reactions[j];
       keep_largest(largest_[k], force ? w.force.norm() : w.moment.norm());
     }
@@ -180,10 +195,16 @@ LawResult Judge::judge(std::size_t k, const Tally& tally, const Evaluation& last
     const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) { return m.name == kind.metric; });
     out.value = it->value;
     out.reason = it->reason;
-  } else if (law.name == "final" && last.bodies.size() != model_.bodies().size()) {
+  } else if (law.name == "final" && last.bodies.size() != now_->bodies().size()) {
     out.reason = "no state was reached";
+  } else if (law.name == "final" && (there_[k].joint == kGone || there_[k].body == kGone)) {
+    out.reason = "an edit has removed it";
   } else if (law.name == "final") {
-    out.value = distance(reached(law, model_, last), law.target, quaternion_at(law, model_));
+    const std::vector<double> numbers = reached(there_[k], *now_, last);
+    if (numbers.size() == law.target.size())
+      out.value = distance(numbers, law.target, quaternion_at(there_[k], *now_));
+    else
+      out.reason = "an edit has locked it";
   } else if (largest_[k] < 0) {
     out.reason = "no recorded sample in the window";
   } else {

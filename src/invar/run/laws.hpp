@@ -56,6 +56,8 @@ class Judge {
  public:
   Judge(const Model& model, std::vector<Law> laws);
 
+  /// From now on samples are those of an edited model, in which laws find their joints and bodies by name.
+  void enter(const Model& model);
   /// A recorded sample. No heap.
   void sample(double t, const Evaluation& evaluation);
   /// After the last step. `last` is the evaluation at the end of the run.
@@ -64,8 +66,10 @@ class Judge {
  private:
   LawResult judge(std::size_t k, const Tally& tally, const Evaluation& last) const;
 
-  const Model& model_;
+  const Model& model_;  // that laws were written for
+  const Model* now_;    // that samples are from
   std::vector<Law> laws_;
+  std::vector<Law> there_;       // the same, with the indices of *now_; kGone where it has no such joint or body
   std::vector<double> largest_;  // per law: the largest force or moment in its window; -1 before any sample
 };
 

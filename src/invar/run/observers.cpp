@@ -68,11 +68,25 @@ void Observer::observe(double t, const Formulation& formulation, const State& x,
     work_at_start_ = x.aux[kWork];
     dissipated_at_start_ = x.aux[kDissipated];
   }
+  out.edited = edited_;
   out.work = x.aux[kWork] - work_at_start_;
   out.dissipated = x.aux[kDissipated] - dissipated_at_start_;
   out.balance = (out.energy.total() - energy_at_start_) - out.work + out.dissipated;
   out.hamiltonian_balance = (out.hamiltonian - energy_at_start_) - out.work + out.dissipated;
   out.physical_balance = (out.physical - physical_at_start_) - out.work + out.dissipated;
+}
+
+void Observer::carry_on(const Observation& before, Observation& now) {
+  const double through = before.work - before.dissipated;
+  edited_ = before.edited + (now.energy.total() - before.energy.total());
+  energy_at_start_ = now.energy.total() - through - before.balance;
+  physical_at_start_ = now.physical - through - before.physical_balance;
+  work_at_start_ -= before.work;
+  dissipated_at_start_ -= before.dissipated;
+  now.edited = edited_;
+  now.work = before.work, now.dissipated = before.dissipated;
+  now.balance = before.balance, now.physical_balance = before.physical_balance;
+  now.hamiltonian_balance = (now.hamiltonian - energy_at_start_) - through;
 }
 
 }  // namespace invar

@@ -15,7 +15,8 @@ struct Observation {
   Energy energy;                    ///< J
   double work = 0;                  ///< done by Port and efforts since the start, J
   double dissipated = 0;            ///< by dampers, friction and stops since the start, J
-  double balance = 0;               ///< energy - energy at the start - work + dissipated: zero for exact motion, J
+  double edited = 0;                ///< added by edits since the start, what their impulses took subtracted, J
+  double balance = 0;               ///< energy - energy at the start - edited - work + dissipated: zero for exact motion, J
   Momentum momentum;                ///< angular part about the World origin
   Vec3 angular_com = Vec3::Zero();  ///< angular momentum about the common centre of mass, N m s
   ConstraintError error;            ///< largest residual of joints and couplings
@@ -39,6 +40,10 @@ class Observer {
 
   void observe(double t, const Formulation& formulation, const State& x, Observation& out, const StepReport& report = {});
 
+  /// After the first call at the state that an edit left: goes on from what was seen before it. Balances stay what they were, and
+  /// the jump of the energy counts as edited. `now` is put right.
+  void carry_on(const Observation& before, Observation& now);
+
   const Bodies& bodies() const { return bodies_; }
 
  private:
@@ -54,6 +59,7 @@ class Observer {
   double energy_at_start_ = 0, physical_at_start_ = 0;
   double work_at_start_ = 0;
   double dissipated_at_start_ = 0;
+  double edited_ = 0;
 };
 
 }  // namespace invar

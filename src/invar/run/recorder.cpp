@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/run/recorder.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "invar/base/check.hpp"
 
 namespace invar {
@@ -141,11 +144,47 @@ std::vector<Channel> channels(const Model& model, const RecordChoice& choice) {
   return out;
 }
 
+namespace {
+
+const Channel kEdited{"energy/edited", "J", "added by edits since the start, what their impulses took subtracted", 1};
+
+int width_of(const std::vector<Channel>& channels) {
+  int width = 0;
+  for (const Channel& c : channels) width += c.size;
+  return width;
+}
+
+}  // namespace
+
+std::vector<Channel> channels_of_all(const std::vector<std::shared_ptr<const Model>>& models, const RecordChoice& choice) {
+  std::vector<Channel> out;
+  for (const auto& model : models)
+    for (const Channel& c : channels(*model, choice)) {
+      const auto known = std::find_if(out.begin(), out.end(), [&](const Channel& o) { return o.path == c.path; });
+      if (known == out.end())
+        out.push_back(c);
+      else
+        known->size = std::max(known->size, c.size);
+    }
+  if (choice.energy) out.push_back(kEdited);
+  return out;
+}
+
 Recorder::Recorder(const Model& model, const RecordChoice& choice)
     : model_(model), choice_(choice), channels_(invar::channels(model, choice)) {
-  std::size_t width = 0;
-  for (const Channel& c : channels_) width += static_cast<std::size_t>(c.size);
-  row_.resize(width);
+  row_.resize(static_cast<std::size_t>(width_of(channels_)));
+}
+
+Recorder::Recorder(const Model& model, const RecordChoice& choice, std::vector<Channel> layout) : Recorder(model, choice) {
+  edits_ = choice.energy;
+  if (edits_) channels_.push_back(kEdited), row_.push_back(0);
+  for (const Channel& c : channels_) {
+    int at = 0;
+    for (std::size_t i = 0; layout[i].path != c.path; ++i) at += layout[i].size;
+    for (int k = 0; k < c.size; ++k) places_.push_back(at + k);
+  }
+  channels_ = std::move(layout);
+  wide_.assign(static_cast<std::size_t>(width_of(channels_)), std::numeric_limits<double>::quiet_NaN());
 }
 
 std::span<const double> Recorder::row(const Observation& seen, const Evaluation& e) {
@@ -173,8 +212,11 @@ std::span<const double> Recorder::row(const Observation& seen, const Evaluation&
   if (choice_.momentum) pen.vector(seen.momentum.linear), pen.vector(seen.momentum.angular), pen.vector(seen.angular_com);
   if (choice_.residual) pen.number(seen.error.position), pen.number(seen.error.velocity), pen.number(seen.quaternion_norm);
   if (choice_.solver) pen.number(seen.iterations), pen.number(seen.substeps);
+  if (edits_) pen.number(seen.edited);
   INVAR_CHECK(pen.at == row_.data() + row_.size(), "a row fills its channels");
-  return row_;
+  if (places_.empty()) return row_;
+  for (std::size_t i = 0; i < row_.size(); ++i) wide_[static_cast<std::size_t>(places_[i])] = row_[i];
+  return wide_;
 }
 
 }  // namespace invar

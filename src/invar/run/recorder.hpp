@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
+
 #include "invar/mech/formulation.hpp"
 #include "invar/run/observers.hpp"
 #include "invar/run/sink.hpp"
@@ -29,10 +31,16 @@ bool* group(RecordChoice& choice, const std::string& word);
 /// Channels of a model under a choice. Channels of length zero (the coordinates of a fixed joint) are left out.
 std::vector<Channel> channels(const Model& model, const RecordChoice& choice);
 
+/// The channels of all models that a run goes through: those of the first, then what others have beyond them; and with the energy
+/// that edits add.
+std::vector<Channel> channels_of_all(const std::vector<std::shared_ptr<const Model>>& models, const RecordChoice& choice);
+
 /// Fills rows in the order of channels(). No heap after construction.
 class Recorder {
  public:
   Recorder(const Model& model, const RecordChoice& choice);
+  /// In a wider layout, see channels_of_all: NaN where this model has no such channel.
+  Recorder(const Model& model, const RecordChoice& choice, std::vector<Channel> layout);
 
   const std::vector<Channel>& channels() const { return channels_; }
   /// The row lives until the next call.
@@ -42,7 +50,10 @@ class Recorder {
   const Model& model_;
   RecordChoice choice_;
   std::vector<Channel> channels_;
-  std::vector<double> row_;  // width
+  std::vector<double> row_;  // width of this model
+  bool edits_ = false;       // there is a channel for what edits add
+  std::vector<int> places_;  // per number of row_: its place in the layout; empty: the same
+  std::vector<double> wide_;
 };
 
 }  // namespace invar

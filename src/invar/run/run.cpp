@@ -25,28 +25,59 @@ bool wants_smaller_step(Status status, long steps_done) {
   return status == Status::NotConverged || status == Status::StepTooLarge;
 }
 
+// Everything that computes and belongs to one model: made anew by an edit.
+struct Leg {
+  std::shared_ptr<const Model> model;
+  std::unique_ptr<Formulation> formulation;
+  System system;
+  std::unique_ptr<Integrator> integrator;
+  Observer observer;  // of steps
+  Observer sampler;   // of samples: dense output lies between steps
+  Recorder recorder;
+  std::vector<std::shared_ptr<const Environment>> environments;
+
+  // `layout`: of a recording over several models; empty: that of this one.
+  Leg(const Scenario& scenario, std::shared_ptr<const Model> of, const std::vector<Channel>& layout)
+      : model(std::move(of)),
+        formulation(make_formulation(*model, scenario.method)),
+        system(*formulation),
+        integrator(*make_integrator(scenario.method.integrator, scenario.method.options)),
+        observer(*model),
+        sampler(*model),
+        recorder(layout.empty() ? Recorder(*model, scenario.sampling.what) : Recorder(*model, scenario.sampling.what, layout)) {}
+
+  // What acts, as far as this model has it. An environment that knows no names is kept while sizes stay.
+  void bind(const Scenario& scenario) {
+    const bool sizes = model->bodies().size() == scenario.model->bodies().size() && model->nv() == scenario.model->nv();
+    for (const auto& e : scenario.environments) {
+      auto bound = scenario.edits.empty() ? std::optional(e) : e->bound_to(*model);
+      if (!bound && sizes) bound = e;
+      if (bound && *bound) environments.push_back(*bound);
+    }
+    for (const auto& e : environments) system.add(*e);
+  }
+};
+
 // The state of one run. Steps, samples and verdicts are separate functions over it.
 class Loop {
  public:
-  Loop(const Scenario& scenario, const RunOptions& options, std::unique_ptr<Formulation> formulation,
-       std::unique_ptr<Integrator> integrator)
+  Loop(const Scenario& scenario, const RunOptions& options, std::unique_ptr<Leg> leg, std::vector<Channel> layout)
       : scenario_(scenario),
         options_(options),
-        model_(*scenario.model),
-        formulation_(std::move(formulation)),
-        system_(*formulation_),
-        integrator_(std::move(integrator)),
-        observer_(model_),
-        sampler_(model_),
-        judge_(model_, scenario.laws),
-        recorder_(model_, scenario.sampling.what) {
-    for (const auto& e : scenario.environments) system_.add(*e);
+        layout_(std::move(layout)),
+        leg_(std::move(leg)),
+        judge_(*scenario.model, scenario.laws) {
+    leg_->bind(scenario);
   }
 
   Result<Outcome> run(const State& start);
 
  private:
   void begin(const State& start);
+  double next_event(double t) const;
+  bool edit(double t);
+  bool refused(const Error& error, double t);
+  void note_edit(double t, const std::vector<Edit>& edits, Carried&& motion);
   bool segment(double a, double b);
   long steps_in(double a, double b) const;
   bool fixed_segment(double a, double b);
@@ -64,14 +95,11 @@ class Loop {
 
   const Scenario& scenario_;
   const RunOptions& options_;
-  const Model& model_;
-  std::unique_ptr<Formulation> formulation_;
-  System system_;
-  std::unique_ptr<Integrator> integrator_;
-  Observer observer_;  // of steps
-  Observer sampler_;   // of samples: dense output lies between steps
+  std::vector<Channel> layout_;  // over all models; empty where there is one only
+  std::unique_ptr<Leg> leg_;
+  std::optional<LiveModel> live_;  // where there are edits
+  std::size_t next_edit_ = 0;
   Judge judge_;
-  Recorder recorder_;
   Tally tally_;
   State x_, between_;
   Observation seen_, sampled_;
@@ -81,6 +109,7 @@ class Loop {
   long next_sample_ = 1;     // index on the grid of sample times
   Mobility mobility_;        // after the last step
   double sine_before_ = 1;   // of the weakest row, one step earlier
+  long changes_before_ = 0;  // of rank, before the last edit
   long passages_ = 0;        // of singular configurations between steps
   std::vector<bool> slack_;  // per tendon, after the last step
   Outcome out_;
@@ -91,13 +120,13 @@ class Loop {
 void Loop::begin(const State& start) {
   x_ = start;
   between_ = x_;
-  observer_.observe(scenario_.start_time, *formulation_, x_, seen_);
-  sampler_.observe(scenario_.start_time, *formulation_, x_, sampled_);
+  leg_->observer.observe(scenario_.start_time, *leg_->formulation, x_, seen_);
+  leg_->sampler.observe(scenario_.start_time, *leg_->formulation, x_, sampled_);
   tally_.start(seen_);
-  out_.notes = displaced(*formulation_, scenario_.start, x_);
-  mobility_ = formulation_->mobility();
+  out_.notes = displaced(*leg_->formulation, scenario_.start, x_);
+  mobility_ = leg_->formulation->mobility();
   sine_before_ = mobility_.sine;
-  slack_.assign(model_.tendons().size(), false);
+  slack_.assign(leg_->model->tendons().size(), false);
   watch_tendons();
   interval_ = scenario_.sampling.interval;
   if (!(interval_ > 0)) interval_ = (scenario_.end_time - scenario_.start_time) / 1000;
@@ -106,32 +135,104 @@ void Loop::begin(const State& start) {
 Result<Outcome> Loop::run(const State& start) {
   begin(start);
   if (options_.sink != nullptr) {
-    Layout layout{recorder_.channels(), model_.name(), scenario_.name, scenario_.seed};
+    Layout layout{leg_->recorder.channels(), leg_->model->name(), scenario_.name, scenario_.seed};
     if (auto begun = options_.sink->begin(layout); !begun) return tl::unexpected(begun.error());
   }
-  for (double a = scenario_.start_time; a < scenario_.end_time;) {
-    const double b = std::min(system_.next_event(a), scenario_.end_time);
+  for (double a = scenario_.start_time; edit(a) && a < scenario_.end_time;) {
+    const double b = next_event(a);
     if (!segment(a, b)) break;
     a = b;
   }
   return outcome();
 }
 
+double Loop::next_event(double t) const {
+  double next = std::min(leg_->system.next_event(t), scenario_.end_time);
+  if (next_edit_ < scenario_.edits.size()) next = std::min(next, scenario_.edits[next_edit_].at);
+  return next;
+}
+
+// Edits of this instant, those of one event together; false where one cannot be done.
+bool Loop::edit(double t) {
+  for (; next_edit_ < scenario_.edits.size() && scenario_.edits[next_edit_].at <= t; ++next_edit_) {
+    const std::vector<Edit>& edits = scenario_.edits[next_edit_].edits;
+    if (!live_) {
+      auto live = LiveModel::build(*scenario_.spec);
+      if (!live) return refused(live.error(), t);
+      live_.emplace(std::move(*live));
+    }
+    // The model is a new one even where values changed only: the old one is still needed.
+    Bodies bodies;
+    leg_->formulation->bodies(x_, bodies);
+    if (auto done = live_->apply(standing(edits, *leg_->model, bodies, x_.wound)); !done) return refused(done.error(), t);
+    auto model = std::make_shared<const Model>(*live_->model());
+    if (const auto no = objection(scenario_.method, *model)) return refused({ErrorKind::Scenario, no->what, {}}, t);
+    auto carried = carry(*leg_->model, bodies, x_.wound, *model, edits);
+    if (!carried) return refused(carried.error(), t);
+
+    auto leg = std::make_unique<Leg>(scenario_, model, layout_);
+    leg->bind(scenario_);
+    State next;
+    leg->formulation->set(carried->bodies, next, carried->turns);
+    next.aux = x_.aux;
+    x_ = between_ = next;
+    leg_ = std::move(leg);
+    judge_.enter(*leg_->model);
+    const Observation before = seen_;
+    leg_->observer.observe(t, *leg_->formulation, x_, seen_);
+    leg_->sampler.observe(t, *leg_->formulation, x_, sampled_);
+    leg_->observer.carry_on(before, seen_);
+    leg_->sampler.carry_on(before, sampled_);
+    tally_.edit(seen_);
+    const long changes = mobility_.changes;
+    mobility_ = leg_->formulation->mobility();
+    changes_before_ += changes;
+    sine_before_ = mobility_.sine;
+    slack_.assign(leg_->model->tendons().size(), false);
+    sample_due_ = true;
+    note_edit(t, edits, std::move(*carried));
+    watch_tendons();
+  }
+  return true;
+}
+
+void Loop::note_edit(double t, const std::vector<Edit>& edits, Carried&& motion) {
+  std::string what;
+  for (const Edit& e : edits) what += (what.empty() ? "" : ", ") + words(e);
+  if (out_.notes.size() < 100)
+    out_.notes.push_back(fmt::format(
+        "t = {:g} s: {}: energy {:+.6g} J by the edit, {:+.6g} J by its impulse, momentum {:.3g} N s "
+        "and {:.3g} N m s from outside",
+        t, what, motion.added(), -motion.taken(), (motion.momentum_after.linear - motion.momentum_edited.linear).norm(),
+        (motion.momentum_after.angular - motion.momentum_edited.angular).norm()));
+  motion.bodies.clear();
+  out_.edits.push_back({t, std::move(what), std::move(motion)});
+}
+
+bool Loop::refused(const Error& error, double t) {
+  out_.end = Outcome::End::Failed;
+  out_.verdict = {Status::EditRefused};
+  std::string what;
+  for (const Edit& e : scenario_.edits[next_edit_].edits) what += (what.empty() ? "" : ", ") + invar::words(e);
+  out_.words = fmt::format("t = {:g} s: {}: {}", t, what, error.what);
+  return false;
+}
+
 bool Loop::segment(double a, double b) {
   INVAR_CHECK(b > a, "an event lies after the time it was asked for");
-  system_.enter(a, b);
-  integrator_->reset(system_, x_, (b - a) / static_cast<double>(steps_in(a, b)));
+  leg_->system.enter(a, b);
+  leg_->integrator->reset(leg_->system, x_, (b - a) / static_cast<double>(steps_in(a, b)));
   tally_.open(seen_);
   if (sample_due_ && !sample(a, x_, true)) return false;
   sample_due_ = false;
-  const bool whole = integrator_->adaptive() ? adaptive_segment(a, b) : fixed_segment(a, b);
+  const bool whole = leg_->integrator->adaptive() ? adaptive_segment(a, b) : fixed_segment(a, b);
   tally_.close();
   return whole;
 }
 
 // Whole steps: a length that is a multiple of the step up to round-off is divided into just so many.
 long Loop::steps_in(double a, double b) const {
-  if (integrator_->adaptive()) return 1;
+  if (leg_->integrator->adaptive()) return 1;
   return scenario_.method.parts * std::max(1l, static_cast<long>(std::ceil((b - a) / scenario_.method.step * (1 - 1e-9))));
 }
 
@@ -169,16 +270,16 @@ bool Loop::adaptive_segment(double a, double b) {
 // One step of at most h, its observation and its entry in the tally.
 bool Loop::advance(double t, double h, double aim, double& t_next) {
   double done = 0;
-  system_.forget_loads();
-  Verdict verdict = integrator_->step(system_, t, h, x_, done);
+  leg_->system.forget_loads();
+  Verdict verdict = leg_->integrator->step(leg_->system, t, h, x_, done);
   if (verdict.ok() && !(x_.v.allFinite() && x_.q.allFinite())) verdict.status = Status::NotFinite;
   if (!verdict.ok()) return failed(verdict, t);
   // A rest that round-off alone has left is no step.
   t_next = t + done;
   if (done >= h || aim - t_next <= 1e-14 * std::max(std::abs(aim), std::abs(t))) t_next = aim;
   if (!(t_next > t)) return failed({Status::StepTooSmall, -1, -1, done}, t);
-  observer_.observe(t_next, *formulation_, x_, seen_, integrator_->report());
-  tally_.step(seen_, system_.loaded());
+  leg_->observer.observe(t_next, *leg_->formulation, x_, seen_, leg_->integrator->report());
+  tally_.step(seen_, leg_->system.loaded());
   watch_rank();
   watch_tendons();
   return true;
@@ -186,11 +287,11 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
 
 // A loop that passes a singular configuration gains or loses freedoms there: said, not hidden.
 void Loop::watch_rank() {
-  const Mobility& now = formulation_->mobility();
+  const Mobility& now = leg_->formulation->mobility();
   const bool changed = now.changes != mobility_.changes;
   const bool close = now.near_singular && !mobility_.near_singular;
   if ((changed || close) && out_.notes.size() < 100) {
-    const std::string at = now.joint < 0 ? "" : fmt::format(" at joint '{}'", model_.joints()[now.joint].name);
+    const std::string at = now.joint < 0 ? "" : fmt::format(" at joint '{}'", leg_->model->joints()[now.joint].name);
     out_.notes.push_back(changed
                              ? fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", seen_.t, mobility_.rank, now.rank,
                                            mobility_.freedoms, now.freedoms, at)
@@ -207,7 +308,7 @@ void Loop::watch_rank() {
     if (out_.notes.size() < 100)
       out_.notes.push_back(
           fmt::format("t = {:g} s: passed a singular configuration{}, where rank is {} and mobility {}", seen_.t,
-                      mobility_.joint < 0 ? "" : fmt::format(" at joint '{}'", model_.joints()[mobility_.joint].name),
+                      mobility_.joint < 0 ? "" : fmt::format(" at joint '{}'", leg_->model->joints()[mobility_.joint].name),
                       now.rank - 1, now.freedoms + 1));
   }
   sine_before_ = mobility_.sine;
@@ -217,9 +318,9 @@ void Loop::watch_rank() {
 // Tendons are meant to pull: when one begins to hang loose is said, once for each time.
 void Loop::watch_tendons() {
   for (std::size_t k = 0; k < slack_.size(); ++k) {
-    const Tendon& tendon = model_.tendons()[k];
+    const Tendon& tendon = leg_->model->tendons()[k];
     if (!tendon.is_cable()) continue;
-    const bool slack = pull_of(model_, tendon, observer_.bodies()).stretch <= 0;
+    const bool slack = pull_of(*leg_->model, tendon, leg_->observer.bodies()).stretch <= 0;
     if (slack && !slack_[k] && out_.notes.size() < 100)
       out_.notes.push_back(fmt::format("t = {:g} s: tendon '{}' is slack", seen_.t, tendon.name));
     slack_[k] = slack;
@@ -235,7 +336,7 @@ double Loop::sample_time(long j) const {
 bool Loop::dense_samples(double t, double t_next, double b) {
   for (double s = sample_time(next_sample_); s <= t_next; s = sample_time(++next_sample_)) {
     if (s < t_next) {
-      integrator_->interpolate(system_, (s - t) / (t_next - t), between_);
+      leg_->integrator->interpolate(leg_->system, (s - t) / (t_next - t), between_);
       if (!sample(s, between_, false) || stopped()) return false;
     } else if (t_next == b && b < scenario_.end_time) {
       sample_due_ = true;
@@ -249,15 +350,15 @@ bool Loop::dense_samples(double t, double t_next, double b) {
 
 // Everything at one instant, to the judge and to the sink.
 bool Loop::sample(double t, const State& x, bool on_step) {
-  if (const Verdict verdict = system_.evaluate(t, x, evaluation_); !verdict.ok()) return failed(verdict, t);
+  if (const Verdict verdict = leg_->system.evaluate(t, x, evaluation_); !verdict.ok()) return failed(verdict, t);
   if (on_step)
     sampled_ = seen_;
   else
-    sampler_.observe(t, *formulation_, x, sampled_, integrator_->report());
+    leg_->sampler.observe(t, *leg_->formulation, x, sampled_, leg_->integrator->report());
   sampled_.t = t;
   tally_.reactions(evaluation_.reactions);
   judge_.sample(t, evaluation_);
-  if (options_.sink != nullptr) sink_ = options_.sink->sample(recorder_.row(sampled_, evaluation_));
+  if (options_.sink != nullptr) sink_ = options_.sink->sample(leg_->recorder.row(sampled_, evaluation_));
   return sink_.has_value();
 }
 
@@ -278,7 +379,7 @@ bool Loop::stopped() {
 bool Loop::failed(const Verdict& verdict, double t) {
   out_.end = Outcome::End::Failed;
   out_.verdict = verdict;
-  out_.words = fmt::format("step {}, t = {:g} s: {}", tally_.steps + 1, t, words(verdict, model_));
+  out_.words = fmt::format("step {}, t = {:g} s: {}", tally_.steps + 1, t, words(verdict, *leg_->model));
   if (wants_smaller_step(verdict.status, tally_.steps)) out_.words += "; a smaller step may help";
   return false;
 }
@@ -293,7 +394,7 @@ Result<Outcome> Loop::outcome() {
   out_.metrics.push_back({"rank", static_cast<double>(mobility_.rank), "1", {}});
   out_.metrics.push_back({"freedoms", static_cast<double>(mobility_.freedoms), "1", {}});
   out_.metrics.push_back({"singular_passages", static_cast<double>(passages_), "1", {}});
-  out_.metrics.push_back({"rank_changes", static_cast<double>(mobility_.changes), "1", {}});
+  out_.metrics.push_back({"rank_changes", static_cast<double>(changes_before_ + mobility_.changes), "1", {}});
   out_.laws = judge_.verdicts(tally_, evaluation_);
   out_.wall = seconds_since(began_);
   return out_;
@@ -305,16 +406,24 @@ Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
   INVAR_CHECK(scenario.model != nullptr, "a scenario has a model");
   if (const auto no = objection(scenario.method, *scenario.model)) return fail(ErrorKind::Scenario, no->what, scenario.path);
   if (const auto no = time_objection(scenario)) return fail(ErrorKind::Scenario, no->what, scenario.path);
-  auto formulation = make_formulation(*scenario.model, scenario.method);
-  const auto start = state_at(*formulation, scenario.start);
+  auto models = models_of(scenario);
+  if (!models) {
+    Error error = models.error().error;
+    if (error.where.empty()) error.where = scenario.path;
+    return tl::unexpected(error);
+  }
+  std::vector<Channel> layout;
+  if (!scenario.edits.empty()) layout = channels_of_all(*models, scenario.sampling.what);
+  if (auto made = make_integrator(scenario.method.integrator, scenario.method.options); !made)
+    return tl::unexpected(made.error());
+  auto leg = std::make_unique<Leg>(scenario, scenario.model, layout);
+  const auto start = state_at(*leg->formulation, scenario.start);
   if (!start) {
     Error error = start.error();
     if (error.where.empty()) error.where = scenario.path;
     return tl::unexpected(error);
   }
-  auto integrator = make_integrator(scenario.method.integrator, scenario.method.options);
-  if (!integrator) return tl::unexpected(integrator.error());
-  return Loop(scenario, options, std::move(formulation), std::move(*integrator)).run(*start);
+  return Loop(scenario, options, std::move(leg), std::move(layout)).run(*start);
 }
 
 }  // namespace invar

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 
+#include "invar/mech/carry.hpp"
 #include "invar/run/scenario.hpp"
 #include "invar/run/sink.hpp"
 
@@ -20,6 +21,13 @@ struct RunOptions {
   std::function<void(const Progress&)> progress;  ///< called a few times per second
 };
 
+/// What an edit did to the motion.
+struct EditAccount {
+  double t = 0;      ///< s
+  std::string what;  ///< "attach 'gripper' to 'hand', lock joint 'elbow'"
+  Carried motion;    ///< without its bodies
+};
+
 /// How a run ended, and what it found on the way. Laws and metrics speak of the part that was computed.
 struct Outcome {
   enum class End { Finished, Interrupted, Failed };
@@ -28,8 +36,9 @@ struct Outcome {
   std::string words;  ///< Failed: with step, time, joint and body
   std::vector<Metric> metrics;
   std::vector<LawResult> laws;
-  std::vector<std::string> notes;  ///< changes of rank and mobility on the way, with times; the first hundred
-  double wall = 0;                 ///< s
+  std::vector<std::string> notes;  ///< edits, changes of rank and mobility on the way, with times; the first hundred
+  std::vector<EditAccount> edits;
+  double wall = 0;  ///< s
 
   bool laws_held() const {
     for (const LawResult& law : laws)
@@ -40,7 +49,8 @@ struct Outcome {
 
 /// Runs a scenario. Time is cut into segments at events (edges of pulses); a fixed-step method divides a segment [a, b] into n
 /// equal steps, t_k = a + k (b - a) / n, no longer than the step asked for; an adaptive one steps freely and is sampled by
-/// its dense output. A sample at an event shows what acts from then on.
+/// its dense output. A sample at an event shows what acts from then on. Edits are events, too: the motion is carried over (see
+/// carry), everything that computes begins anew, and a sample there shows the mechanism after the edit.
 /// Laws: with no sink, stop or progress, the steps make no heap call; the same scenario gives the same bits.
 /// Errors (Result) are those of the start and of the sink; a failure of the numerics is an Outcome.
 Result<Outcome> run(const Scenario& scenario, const RunOptions& options = {});

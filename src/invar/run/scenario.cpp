@@ -9,6 +9,33 @@
 
 namespace invar {
 
+tl::expected<std::vector<std::shared_ptr<const Model>>, EditFlaw> models_of(const Scenario& scenario) {
+  std::vector<std::shared_ptr<const Model>> out = {scenario.model};
+  if (scenario.edits.empty()) return out;
+  const auto refuse = [](std::size_t event, int edit, Error error) {
+    return tl::unexpected(EditFlaw{event, edit, std::move(error)});
+  };
+  if (!scenario.spec) return refuse(0, -1, {ErrorKind::Scenario, "edits need the spec of the model", {}});
+  double last = scenario.start_time;
+  ModelSpec spec = *scenario.spec;
+  for (std::size_t k = 0; k < scenario.edits.size(); ++k) {
+    const EditEvent& event = scenario.edits[k];
+    if (!(event.at >= last && event.at < scenario.end_time))
+      return refuse(k, -1,
+                    {ErrorKind::Scenario,
+                     fmt::format("an edit at {} s lies outside of the run, or before another that comes first", event.at),
+                     {}});
+    last = event.at;
+    auto live = LiveModel::build(spec);
+    if (!live) return refuse(k, -1, live.error());
+    if (auto done = live->apply(event.edits); !done) return refuse(k, live->refused(), done.error());
+    spec = live->spec();
+    out.push_back(live->model());
+    if (const auto no = objection(scenario.method, *out.back())) return refuse(k, -1, {ErrorKind::Scenario, no->what, {}});
+  }
+  return out;
+}
+
 // Times are doubles: a stride must be far above their spacing at the ends of the run, or t + h is t. With 16 spacings a step is
 // right to some percent, and the number of strides stays below 2^49, so that it can be counted.
 std::optional<Objection> time_objection(const Scenario& s) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "invar/mech/environment.hpp"
+#include "invar/model/live_model.hpp"
 #include "invar/run/laws.hpp"
 #include "invar/run/method.hpp"
 #include "invar/run/recorder.hpp"
@@ -19,6 +20,12 @@ struct Sampling {
   RecordChoice what;
 };
 
+/// Edits of the mechanism that are done together between two steps.
+struct EditEvent {
+  double at = 0;  ///< s
+  std::vector<Edit> edits;
+};
+
 /// One run, ready to go: everything that a scenario file says, checked and resolved. Written by a reader or by a program.
 struct Scenario {
   std::string name = "unnamed";
@@ -30,10 +37,22 @@ struct Scenario {
   double end_time = 1;    ///< s
   Start start;
   std::vector<std::shared_ptr<const Environment>> environments;  ///< disturbances and efforts
+  std::vector<EditEvent> edits;                                  ///< in order of time; then `spec` is needed
+  std::shared_ptr<const ModelSpec> spec;                         ///< that the model was built from
   Sampling sampling;
   std::vector<Law> laws;
   std::uint64_t seed = 0;  ///< of random streams; nothing draws from them yet, results carry it
 };
+
+/// The models that the run goes through: the scenario's own, then one after each event. Refused where an event is, with the
+/// reason and its number, or where the method does not take what it leaves. Joints that are locked where they stand are taken
+/// where [initial] has them.
+struct EditFlaw {
+  std::size_t event = 0;
+  int edit = -1;  ///< of the event; -1: all of it
+  Error error;
+};
+tl::expected<std::vector<std::shared_ptr<const Model>>, EditFlaw> models_of(const Scenario& scenario);
 
 /// What makes no sense about the times of a scenario, if anything: its end, its step, its samples.
 std::optional<Objection> time_objection(const Scenario& scenario);

@@ -40,9 +40,14 @@ void Tally::close() {
   keep_largest(angular_momentum_com_drift, stretch_com_);
 }
 
+void Tally::edit(const Observation& now) {
+  raise(now);
+  last_ = now;
+}
+
 void Tally::raise(const Observation& now) {
   keep_largest(kinetic_max, now.energy.kinetic);
-  energy_gain = now.energy.total() - first_.energy.total();
+  energy_gain = (now.energy.total() - first_.energy.total()) - now.edited;
   keep_largest(energy_drift, std::abs(energy_gain));
   keep_largest(power_balance, std::abs(now.balance));
   keep_largest(hamiltonian_balance, std::abs(now.hamiltonian_balance));
@@ -72,6 +77,7 @@ std::vector<Metric> Tally::metrics() const {
       {"energy_end", last_.energy.total(), "J", {}},
       {"energy_drift", energy_drift, "J", {}},
       {"energy_gain", energy_gain, "J", {}},
+      {"energy_edited", last_.edited, "J", {}},
       {"work", last_.work, "J", {}},
       {"dissipated", last_.dissipated, "J", {}},
       {"power_balance", power_balance, "J", {}},

@@ -28,6 +28,8 @@ class Tally {
   void open(const Observation& at);
   void step(const Observation& now, bool loaded);
   void close();
+  /// The mechanism was edited: what it is from now on counts for the extremes.
+  void edit(const Observation& now);
   /// Reactions at a recorded sample.
   void reactions(const std::vector<Wrench>& wrenches);
 
@@ -35,8 +37,8 @@ class Tally {
   const Observation& last() const { return last_; }
 
   double kinetic_max = 0;                 ///< J
-  double energy_drift = 0;                ///< largest |E - E(start)|, J
-  double energy_gain = 0;                 ///< E(now) - E(start), J
+  double energy_drift = 0;                ///< largest |E - E(start)|, what edits added not counted, J
+  double energy_gain = 0;                 ///< E(now) - E(start), the same, J
   double power_balance = 0;               ///< largest |balance|, J
   double hamiltonian_balance = 0;         ///< the same for the energy that the method itself keeps, J
   double physical_balance = 0;            ///< the same for the energy with velocities put on the constraints, J
