@@ -121,6 +121,104 @@ TEST(ScenarioFile, ReadsTheOptionsOfSteppers) {
   EXPECT_EQ(s->method.options.stepper.gradient, Gradient::Discrete);
 }
 
+std::string edit(const std::string& keys) { return scenario(kTime + "[[edit]]\nat = 1\n" + keys); }
+
+TEST(ScenarioFile, ReadsEveryKindOfEdit) {
+  auto s = parse_scenario(scenario(kTime + R"(
+[[edit]]
+at = 1.5
+kind = "detach"
+name = "bob"
+[[edit]]
+at = 0.5
+kind = "attach"
+name = "bob"
+body = "rod"
+mass = 2
+shape = { kind = "sphere", radius = 0.1, at = { p = [0, 0, -1] } }
+[[edit]]
+at = 0.5
+kind = "set_tool"
+frame = "tip"
+pose = { p = [0, 0, -1.1] }
+[[edit]]
+at = 0.6
+kind = "set_inertia"
+body = "rod"
+mass = 3
+com = [0, 0, -0.4]
+inertia = { xx = 1, yy = 1, zz = 0.1 }
+[[edit]]
+at = 0.7
+kind = "set_joint_frame"
+joint = "hinge"
+at_parent = { p = [0, 0, 1] }
+[[edit]]
+at = 0.8
+kind = "lock"
+joint = "hinge"
+[[edit]]
+at = 0.9
+kind = "unlock"
+joint = "hinge"
+[[edit]]
+at = 1.0
+kind = "add_body"
+q = 0.2
+v = [0.1]
+[edit.body]
+name = "second"
+mass = 1
+inertia = { xx = 1, yy = 1, zz = 1 }
+[edit.joint]
+name = "elbow"
+kind = "revolute"
+parent = "rod"
+child = "second"
+at_parent = { p = [0, 0, -1] }
+axis = [0, 1, 0]
+[[edit]]
+at = 1.1
+kind = "close"
+within = 0.5
+[edit.joint]
+name = "tie"
+kind = "spherical"
+child = "second"
+[[edit]]
+at = 1.2
+kind = "cut"
+joint = "tie"
+[[edit]]
+at = 1.3
+kind = "remove_body"
+body = "second"
+whole = true
+[[effort]]
+joint = "elbow"
+value = 1
+)"),
+                          kPath);
+  ASSERT_TRUE(s) << s.error().text();
+  ASSERT_EQ(s->edits.size(), 10u) << "those of one instant together, in order of time";
+  EXPECT_EQ(s->edits[0].at, 0.5);
+  ASSERT_EQ(s->edits[0].edits.size(), 2u);
+  const auto& bob = std::get<Attach>(s->edits[0].edits[0]);
+  EXPECT_EQ(bob.inertia.mass, 2);
+  EXPECT_EQ(bob.inertia.p_BC, Vec3(0, 0, -1));
+  EXPECT_EQ(std::get<SetTool>(s->edits[0].edits[1]).at.p, Vec3(0, 0, -1.1));
+  EXPECT_EQ(std::get<SetInertia>(s->edits[1].edits[0]).inertia.I_C(2, 2), 0.1);
+  EXPECT_EQ(std::get<SetJointFrame>(s->edits[2].edits[0]).at_parent->p, Vec3(0, 0, 1));
+  EXPECT_FALSE(std::get<SetJointFrame>(s->edits[2].edits[0]).at_child);
+  EXPECT_FALSE(std::get<Lock>(s->edits[3].edits[0]).at) << "where it stands";
+  const auto& second = std::get<AddBody>(s->edits[5].edits[0]);
+  EXPECT_EQ(second.joint.at_parent.p, Vec3(0, 0, -1));
+  EXPECT_EQ(second.q, std::vector<double>{0.2});
+  EXPECT_EQ(std::get<CloseLoop>(s->edits[6].edits[0]).within, 0.5);
+  EXPECT_TRUE(std::get<RemoveBody>(s->edits[8].edits[0]).whole);
+  EXPECT_EQ(s->environments.size(), 1u) << "an effort on a joint that an edit brings";
+}
+
 struct Bad {
   std::string text;
   const char* place;  // ":line:column" or ""
@@ -139,10 +237,26 @@ TEST_P(ScenarioRefused, WithPlaceAndSentence) {
 INSTANTIATE_TEST_SUITE_P(
     Texts, ScenarioRefused,
     ::testing::Values(
-        Bad{"", "", "missing"}, Bad{"model = ", ":1:", ""}, Bad{scenario(""), "", "[time]"},
-        Bad{scenario("[time]\n"), ":2:1", "end"}, Bad{scenario("[time]\nend = -1\n"), ":3:7", "after it begins"},
-        Bad{scenario("[time]\nend = nan\n"), ":3:7", "finite"}, Bad{scenario("[time]\nend = '2'\n"), ":3:7", "number"},
-        Bad{scenario("[time]\nend = 2\nsteps = 3\n"), ":4:", "'steps'"},
+        Bad{edit("kind = 'atach'\n"), ":6:8", "did you mean 'attach'"},
+        Bad{edit("kind = 'attach'\nname = 'x'\nbody = 'rot'\nmass = 1\n"), ":8:8", "did you mean 'rod'"},
+        Bad{edit("kind = 'attach'\nname = 'x'\nbody = 'rod'\nmass = -1\n"), ":9:8", "negative"},
+        Bad{edit("kind = 'attach'\nname = 'x'\nbody = 'rod'\n"), ":4:1", "mass"},
+        Bad{edit("kind = 'attach'\nname = 'x'\nmass = 1\n"), ":4:1", "body"},
+        Bad{edit("kind = 'detach'\nname = 'x'\n"), ":7:8", "no payload 'x'"},
+        Bad{edit("kind = 'lock'\njoint = 'hing'\n"), ":7:9", "did you mean 'hinge'"},
+        Bad{edit("kind = 'lock'\njoint = 'hinge'\nq = [1, 2]\n"), ":8:5", "coordinates"},
+        Bad{edit("kind = 'unlock'\njoint = 'hinge'\n"), ":7:9", "not locked"},
+        Bad{edit("kind = 'cut'\njoint = 'hinge'\nwhole = 1\n"), ":8:9", "whole"},
+        Bad{edit("kind = 'set_tool'\nframe = 'tipp'\npose = { p = [0, 0, 0] }\n"), ":7:9", "did you mean 'tip'"},
+        Bad{edit("kind = 'remove_body'\nbody = 'rod'\n"), ":7:8", "only one"}, Bad{edit("kind = 'close'\n"), ":4:1", "joint"},
+        Bad{edit("kind = 'set_map'\ncoupling = 'gear'\nratio = 2\n"), ":7:12", "no coupling 'gear'"},
+        Bad{edit("kind = 'set_joint_frame'\njoint = 'hinge'\n"), ":7:9", "at_parent"},
+        Bad{edit("kind = 'lock'\njoint = 'hinge'\nwhy = 1\n"), ":8:", "'why'"},
+        Bad{scenario(kTime + "[[edit]]\nat = 2\nkind = 'lock'\njoint = 'hinge'\n"), ":5:6", "before its end"},
+        Bad{scenario(kTime + "[[edit]]\nkind = 'lock'\njoint = 'hinge'\n"), ":4:1", "at"}, Bad{"", "", "missing"},
+        Bad{"model = ", ":1:", ""}, Bad{scenario(""), "", "[time]"}, Bad{scenario("[time]\n"), ":2:1", "end"},
+        Bad{scenario("[time]\nend = -1\n"), ":3:7", "after it begins"}, Bad{scenario("[time]\nend = nan\n"), ":3:7", "finite"},
+        Bad{scenario("[time]\nend = '2'\n"), ":3:7", "number"}, Bad{scenario("[time]\nend = 2\nsteps = 3\n"), ":4:", "'steps'"},
         Bad{"model = '../models/pendulum.toml'\n" + kTime, "", "[integrator]"},
         Bad{scenario(kTime, "method = 'rk5'\nstep = 1\n"), ":6:10", "did you mean 'rk4'"},
         Bad{scenario(kTime, "method = 'rk4'\n"), ":5:1", "step"},

@@ -95,6 +95,7 @@ EditTables read_edits(const TomlTable& root, const Scenario& s) {
 }
 
 void refuse_edit(const EditTables& edits, const EditFlaw& flaw) {
+  if (flaw.error.what.find("''") != std::string::npos) return;  // a name that is missing is said as such
   const std::vector<TomlTable>& tables = edits.tables[flaw.event];
   const TomlTable& t = tables[flaw.edit < 0 ? tables.size() - 1 : static_cast<std::size_t>(flaw.edit)];
   t.refuse(flaw.edit < 0 ? "" : key_of(t, flaw.error.what), flaw.error.what);

@@ -203,7 +203,7 @@ void Loop::note_edit(double t, const std::vector<Edit>& edits, Carried&& motion)
     out_.notes.push_back(fmt::format(
         "t = {:g} s: {}: energy {:+.6g} J by the edit, {:+.6g} J by its impulse, momentum {:.3g} N s "
         "and {:.3g} N m s from outside",
-        t, what, motion.added(), -motion.taken(), (motion.momentum_after.linear - motion.momentum_edited.linear).norm(),
+        t, what, motion.added(), 0 - motion.taken(), (motion.momentum_after.linear - motion.momentum_edited.linear).norm(),
         (motion.momentum_after.angular - motion.momentum_edited.angular).norm()));
   motion.bodies.clear();
   out_.edits.push_back({t, std::move(what), std::move(motion)});
