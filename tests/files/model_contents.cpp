@@ -150,6 +150,12 @@ void expect_same_spec(const ModelSpec& a, const ModelSpec& b) {
   for (std::size_t i = 0; i < a.frames.size(); ++i)
     EXPECT_TRUE(a.frames[i].name == b.frames[i].name && a.frames[i].body == b.frames[i].body &&
                 same_bits(a.frames[i].at, b.frames[i].at));
+  ASSERT_EQ(a.payloads.size(), b.payloads.size());
+  for (std::size_t i = 0; i < a.payloads.size(); ++i)
+    EXPECT_TRUE(a.payloads[i].name == b.payloads[i].name && a.payloads[i].body == b.payloads[i].body &&
+                a.payloads[i].inertia.mass == b.payloads[i].inertia.mass &&
+                a.payloads[i].inertia.p_BC == b.payloads[i].inertia.p_BC &&
+                a.payloads[i].inertia.I_C == b.payloads[i].inertia.I_C);
   ASSERT_EQ(a.initial.size(), b.initial.size());
   for (const auto& [joint, q] : a.initial) EXPECT_TRUE(b.initial.count(joint) && same_bits(q, b.initial.at(joint))) << joint;
 }
@@ -200,11 +206,30 @@ TEST(WriteModel, KeepsEverythingThatASpecCanSay) {
   s.joints.push_back(j);
   s.couplings.push_back({"c", "j 1", 1, "j 2", 0, {0.1, 0.2, 0.3}, {}});
   s.frames.push_back({"f", "é", {exp_so3({0, 0, 3}), Vec3(1, 2, 3)}, {}});
+  s.payloads.push_back({"bag", "é", solid_box(1.0 / 3, {0.1, 0.2, 0.3}), {}});
+  s.payloads[0].inertia.p_BC = Vec3(0.1, 1.0 / 7, -2);
   s.initial = {{"j 1", {0.25, -1.0 / 3}}, {"j.2", {1e-5}}};
 
   const auto again = parse_model(write_model(s), "again");
   ASSERT_TRUE(again) << again.error().text() << "\n" << write_model(s);
   expect_same_spec(s, *again);
+}
+
+// Two halves of a box are a box: m/2 each, half as long, a quarter of the length from the middle.
+TEST(Payload, CountsWithItsBody) {
+  const std::string half =
+      "[[body]]\nname = 'b'\nmass = 1\nshape = { kind = 'box', size = [1, 0.2, 0.3], at = { p = [-0.5, 0, 0] } }\n"
+      "[[payload]]\nname = 'p'\nbody = 'b'\nmass = 1\nshape = { kind = 'box', size = [1, 0.2, 0.3], at = { p = [0.5, 0, 0] } }\n";
+  const Model m = built(half);
+  const Inertia whole = solid_box(2, {2, 0.2, 0.3}), &got = m.bodies()[0].inertia;
+  EXPECT_EQ(got.mass, 2);
+  EXPECT_EQ(got.p_BC, Vec3(0, 0, 0));
+  EXPECT_LT((got.I_C - whole.I_C).norm(), 1e-15);
+  auto wrong = parse_model(half + "[[payload]]\nname = 'p'\nbody = 'b'\nmass = 1\n", "x");
+  ASSERT_TRUE(wrong);
+  EXPECT_NE(Model::build(*wrong).error().what.find("used twice"), std::string::npos);
+  wrong->payloads[1].name = "q", wrong->payloads[1].body = "world";
+  EXPECT_NE(Model::build(*wrong).error().what.find("ground"), std::string::npos);
 }
 
 TEST(BodyShape, GivesTheSolidAtItsPlace) {

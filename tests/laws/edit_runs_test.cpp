@@ -3,6 +3,7 @@
 // Motions that go on while their mechanism is edited.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "invar/integrate/make.hpp"
@@ -288,6 +289,53 @@ TEST(EditEvent, KeepsMomentaOfAFloatingChainUnderEveryFormulation) {
     }
     EXPECT_EQ(metric(outcome, "freedoms"), 12) << formulation;
   }
+}
+
+// Angles are counted over all turns before, at and after edits, while the joint is locked included.
+TEST(EditEvent, KeepsTheTurnsOfJoints) {
+  for (const char* formulation : {"augmented", "minimal", "natural"}) {
+    Scenario s = scenario_of(arm(), formulation, "rk4", 0.002);
+    s.start.joints.v[2] = 40;
+    s.edits = {{0.2, {Attach{"gripper", "link1", gripper()}}}, {0.25, {Lock{"j2", {}}}}, {0.3, {Unlock{"j2"}}}};
+    Rows rows;
+    const Outcome outcome = outcome_of(s, &rows);
+    ASSERT_EQ(outcome.end, Outcome::End::Finished) << outcome.words;
+    double last = 0.8;
+    for (const auto& row : rows.rows) {
+      const double q = row[rows.place("joints/j2/q")];
+      if (std::isnan(q)) continue;
+      EXPECT_LT(std::abs(q - last), 0.5) << formulation << ", t = " << row[0];  // 0.2 s at most 40 rad/s, far from a turn
+      last = q;
+    }
+    EXPECT_GT(last, 7) << formulation << ": more than a turn";
+  }
+}
+
+// A joint that is locked elsewhere takes what lies beyond it along; all other coordinates stay. A map that begins where things
+// are moves nothing, and from then on the coupling holds.
+TEST(EditEvent, MovesWhatItIsToldToMove) {
+  ModelSpec spec = arm();
+  JointState at = JointState::initial(build(spec));
+  spec.couplings.push_back({"gear", "j2", 0, "j0", 0, {at.q[2] - 2 * at.q[0], 2}, {}});
+  Scenario s = scenario_of(spec, "augmented", "rk4", 0.002);
+  s.edits = {{0.1, {SetMap{"gear", {0, -1}, true}}}, {0.2, {Lock{"j1", std::vector<double>{1.2}}}}};
+  Rows rows;
+  const Outcome outcome = outcome_of(s, &rows);
+  ASSERT_EQ(outcome.end, Outcome::End::Finished) << outcome.words;
+  EXPECT_LT(metric(outcome, "joint_gap"), 1e-9);
+  const std::size_t j0 = rows.place("joints/j0/q"), j2 = rows.place("joints/j2/q");
+  const auto row_at = [&](double t) -> const std::vector<double>& {
+    return *std::find_if(rows.rows.begin(), rows.rows.end(), [&](const auto& row) { return row[0] >= t - 1e-9; });
+  };
+  const std::vector<double>&a = row_at(0.1), &b = row_at(0.2), &c = rows.rows.back(), &earlier = row_at(0.098);
+  EXPECT_NEAR(a[j2] - earlier[j2], 2 * (a[j0] - earlier[j0]), 1e-9) << "nothing has moved at the event";
+  EXPECT_NEAR(c[j2] + c[j0], a[j2] + a[j0], 1e-9) << "the new map";
+  EXPECT_GT(std::abs(c[j2] - a[j2]), 0.01);
+  const std::vector<double>& before_lock = row_at(0.198);
+  EXPECT_NEAR(b[j0], before_lock[j0], 0.02) << "other coordinates stay";
+  const std::size_t last = rows.rows.size() - 1;
+  const Quat turn = rows.body(last, "link0").q_WB.conjugate() * rows.body(last, "link1").q_WB;
+  EXPECT_LT((log_so3(turn) - 1.2 * Vec3(0, 0.6, 0.8)).norm(), 1e-9);
 }
 
 // Bodies come and go, loops open and close.

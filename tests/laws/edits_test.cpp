@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 
+#include "invar/integrate/make.hpp"
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/minimal/minimal.hpp"
 #include "invar/mech/natural.hpp"
@@ -234,6 +235,59 @@ TEST(Edits, GiveTheBitsOfARebuild) {
   // Most edits are taken over: a rebuild is for joint frames in natural coordinates and for roots that are no longer the
   // heaviest.
   EXPECT_GT(adopted, 2 * rebuilt);
+}
+
+namespace {
+
+std::unique_ptr<Formulation> view_named(const std::string& name, const Model& model) {
+  for (View& view : views_of(model))
+    if (view.name == name) return std::move(view.formulation);
+  return nullptr;
+}
+
+// Three steps of a method from bodies.
+Bits steps_of(Integrator& method, Formulation& view, const Bodies& bodies) {
+  System system(view);
+  State x;
+  view.set(bodies, x);
+  method.reset(system, x, 1e-3);
+  Bits out;
+  for (int k = 0; k < 3; ++k) {
+    double done = 0;
+    out.add(static_cast<double>(method.step(system, 1e-3 * k, 1e-3, x, done).status));
+    out.add(x.q), out.add(x.v), out.add(x.aux), out.add(done);
+  }
+  return out;
+}
+
+}  // namespace
+
+// Methods that keep things of the formulation from step to step notice that it has changed.
+TEST(Edits, AreSeenByEveryMethod) {
+  const std::pair<const char*, const char*> ways[] = {
+      {"augmented", "rk4"},           {"augmented", "dopri5"}, {"minimal", "rk4"},      {"natural", "conserving"},
+      {"natural", "petrov_galerkin"}, {"natural", "rattle"},   {"natural", "midpoint"}, {"natural", "discrete_gradient"}};
+  for (int k = 0; k < cases(8); ++k) {
+    MechanismOptions options{.bodies = 3 + k % 4, .loops = k % 2, .kinds = {}};
+    options.mass_ratio = 5, options.passive = false, options.locked = false;
+    options.kinds = {JointKind::Revolute, JointKind::Spherical};
+    const Sample sample = random_sample(seed(4700) + static_cast<std::uint64_t>(k), options);
+    for (const auto& [formulation, method] : ways) {
+      auto live = LiveModel::build(sample.mechanism.spec);
+      ASSERT_TRUE(live);
+      const Model before = *live->model();
+      const auto view = view_named(formulation, *live->model());
+      const auto kept = std::move(*make_integrator(method)), anew = std::move(*make_integrator(method));
+      steps_of(*kept, *view, sample.bodies);
+      Random random(seed(4800) + static_cast<std::uint64_t>(k));
+      ASSERT_TRUE(live->apply(Attach{"load", sample.mechanism.spec.bodies[0].name, random_inertia(random, 1, 0.3)}));
+      ASSERT_TRUE(view->adopt(live->change()));
+      const Model rebuilt = build(live->spec());
+      const Bodies bodies = re_expressed(before, rebuilt, sample.bodies);
+      const Bits a = steps_of(*kept, *view, bodies), b = steps_of(*anew, *view_named(formulation, rebuilt), bodies);
+      EXPECT_EQ(a, b) << formulation << "/" << method << ", " << describe(sample.mechanism.spec);
+    }
+  }
 }
 
 TEST(Edits, LeaveEveryBitWhenTheyAreRefused) {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "invar/base/check.hpp"
-#include "invar/mech/system.hpp"
+#include "invar/run/leg.hpp"
 #include "invar/run/words.hpp"
 
 namespace invar {
@@ -24,39 +24,6 @@ bool wants_smaller_step(Status status, long steps_done) {
   if (status == Status::NotFinite) return steps_done > 0;
   return status == Status::NotConverged || status == Status::StepTooLarge;
 }
-
-// Everything that computes and belongs to one model: made anew by an edit.
-struct Leg {
-  std::shared_ptr<const Model> model;
-  std::unique_ptr<Formulation> formulation;
-  System system;
-  std::unique_ptr<Integrator> integrator;
-  Observer observer;  // of steps
-  Observer sampler;   // of samples: dense output lies between steps
-  Recorder recorder;
-  std::vector<std::shared_ptr<const Environment>> environments;
-
-  // `layout`: of a recording over several models; empty: that of this one.
-  Leg(const Scenario& scenario, std::shared_ptr<const Model> of, const std::vector<Channel>& layout)
-      : model(std::move(of)),
-        formulation(make_formulation(*model, scenario.method)),
-        system(*formulation),
-        integrator(*make_integrator(scenario.method.integrator, scenario.method.options)),
-        observer(*model),
-        sampler(*model),
-        recorder(layout.empty() ? Recorder(*model, scenario.sampling.what) : Recorder(*model, scenario.sampling.what, layout)) {}
-
-  // What acts, as far as this model has it. An environment that knows no names is kept while sizes stay.
-  void bind(const Scenario& scenario) {
-    const bool sizes = model->bodies().size() == scenario.model->bodies().size() && model->nv() == scenario.model->nv();
-    for (const auto& e : scenario.environments) {
-      auto bound = scenario.edits.empty() ? std::optional(e) : e->bound_to(*model);
-      if (!bound && sizes) bound = e;
-      if (bound && *bound) environments.push_back(*bound);
-    }
-    for (const auto& e : environments) system.add(*e);
-  }
-};
 
 // The state of one run. Steps, samples and verdicts are separate functions over it.
 class Loop {
