@@ -51,7 +51,7 @@ JointTree::JointTree(const Model& model, const std::vector<int>& independent)
       tree_(spanning_tree(model, holding(model, independent))),
       nodes_(nodes_of(model, tree_)),
       freedom_of_joint_(model.joints().size(), -1),
-      motion_(model, nodes_) {
+      kinematics_(model, nodes_) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& n = nodes_[i];
     for (int k = 0; k < n.nv; ++k) {
@@ -95,7 +95,7 @@ void JointTree::measure(const Bodies& bodies, const VecX& wound, VecX& q, VecX& 
 
 void JointTree::place(const VecX& q, const VecX& v, Bodies& out) const {
   out.resize(model_.bodies().size());
-  motion_.place(q, v, out);
+  kinematics_.place(q, v, out);
 }
 
 // One node of q moved by its nv numbers.
@@ -154,9 +154,8 @@ bool JointTree::refresh() {
     for (int k = 0; k < n.nv; ++k) scale_[static_cast<std::size_t>(n.v0 + k)] = turns(n.kind, k) ? model_.length() : 1.0;
   independent_.resize(static_cast<std::size_t>(nv_));
   for (int i = 0; i < nv_; ++i) independent_[static_cast<std::size_t>(i)] = i;
-  dependent_.clear(), kept_rows_.clear();
-  condition_ = 1;
-  weakest_joint_ = -1;
+  dependent_.clear(), blocks_.clear(), rides_.clear();
+  kinematics_.refresh();
   return true;
 }
 

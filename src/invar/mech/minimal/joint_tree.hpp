@@ -69,7 +69,7 @@ class JointTree {
   void move(const std::vector<int>& freedoms, const VecX& by, VecX& q) const;
   /// dv/dt of the tree's freedoms out of accelerations of bodies, which were completed or placed last.
   void rates(const Bodies& bodies, const Accelerations& accelerations, VecX& vdot) const {
-    motion_.rates(bodies, accelerations, vdot);
+    kinematics_.rates(bodies, accelerations, vdot);
   }
 
   /// Decides which freedoms depend, at coordinates that meet the rows: the largest pivots of Φ_q, metres and radians made
@@ -97,7 +97,7 @@ class JointTree {
   Verdict motions(const Bodies& bodies, const VecX& wound, MatX& E) const;
 
   /// A freedom where the tree was placed or completed last.
-  ScrewAxis screw(int freedom) const { return motion_.screw(node_of_freedom(freedom), freedom); }
+  ScrewAxis screw(int freedom) const { return kinematics_.screw(node_of_freedom(freedom), freedom); }
 
  private:
   const Node& node_of(int freedom) const {
@@ -117,7 +117,7 @@ class JointTree {
   std::vector<int> freedom_of_joint_;  // per joint of the model; -1: outside the tree
   std::vector<int> independent_, dependent_;
 
-  mutable TreeKinematics motion_;
+  mutable TreeKinematics kinematics_;
   mutable std::vector<LoopBlock> blocks_;
   std::vector<bool> rides_;  // per block: on joints that other blocks move
 };

@@ -128,26 +128,26 @@ void JointTree::group(const std::vector<LoopBlock::Row>& rows) {
 Verdict JointTree::complete(VecX& q, VecX& v, const VecX& wound, Bodies& bodies) const {
   bodies.resize(model_.bodies().size());
   if (blocks_.empty()) {
-    motion_.place(q, v, bodies);
+    kinematics_.place(q, v, bodies);
     return {};
   }
-  motion_.poses(q, bodies);
+  kinematics_.poses(q, bodies);
   for (LoopBlock& block : blocks_)
     if (const Verdict verdict = block.close(*this, bodies, wound, q); !verdict.ok()) return verdict;
-  motion_.place(q, v, bodies);
+  kinematics_.place(q, v, bodies);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     if (rides_[b])
       if (const Verdict verdict = blocks_[b].look(*this, bodies, wound, q); !verdict.ok()) return verdict;
     blocks_[b].rates(*this, bodies, v);
   }
-  motion_.velocities(v, bodies);
+  kinematics_.velocities(v, bodies);
   return {};
 }
 
 Verdict JointTree::motions(const Bodies& bodies, const VecX& wound, MatX& E) const {
   E = MatX::Zero(nv_, static_cast<Eigen::Index>(independent_.size()));
   for (std::size_t i = 0; i < independent_.size(); ++i) E(independent_[i], static_cast<Eigen::Index>(i)) = 1;
-  motion_.adopt(bodies);
+  kinematics_.adopt(bodies);
   VecX q, v;
   measure(bodies, wound, q, v);
   for (LoopBlock& block : blocks_) {

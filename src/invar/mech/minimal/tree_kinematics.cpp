@@ -46,7 +46,7 @@ kernel::Mat<V> rotation(const Turn& q) { return kernel::rotation(q.w, V::of(q.x,
 /// What a node always needs; the second half only where its joint is about (turns) or along (lead, m per unit of q) one axis: the
 /// attitude of the outer body in the inner one is then cos(q/2) at_zero + sin(q/2) quarter.
 struct Constants {
-  int body, inner;              // of the model; slot, 0 is the ground
+  int body = 0, inner = 0;      // of the model; slot, 0 is the ground
   kernel::Triple<double> d, c;  // inner centre of mass -> joint, inner axes; joint -> own centre of mass, own axes
   bool axial = false, turns = false;
   double lead = 0;
@@ -75,32 +75,37 @@ TreeKinematics::TreeKinematics(const Model& model, const std::vector<JointNode>&
     : model_(model), nodes_(nodes), store_(std::make_unique<Store>()) {
   Store& s = *store_;
   std::size_t freedoms = 0;
-  for (const JointNode& n : nodes) {
-    freedoms += static_cast<std::size_t>(n.nv);
-    Constants k{.body = n.body, .inner = n.inner + 1, .d = {}, .c = {}, .at_zero = {}, .quarter = {}, .axis = {}};
-    if (n.joint >= 0) {
-      const Joint& joint = model.joints()[static_cast<std::size_t>(n.joint)];
-      const Pose &X_in = n.reversed ? joint.X_CM : joint.X_PF, &X_out = n.reversed ? joint.X_PF : joint.X_CM;
-      const double sign = n.reversed ? -1 : 1;
-      k.d = triple(X_in.p - com(model, n.inner < 0 ? kWorld : nodes[static_cast<std::size_t>(n.inner)].body));
-      k.c = triple(com(model, n.body) - X_out.p);
-      k.turns = n.kind == JointKind::Revolute || n.kind == JointKind::Screw;
-      k.axial = k.turns || n.kind == JointKind::Fixed || n.kind == JointKind::Prismatic;
-      k.lead = n.kind == JointKind::Prismatic ? 1 : (n.kind == JointKind::Screw ? n.pitch : 0);
-      k.at_zero = turn(normalized(X_in.q * X_out.q.conjugate()));
-      k.quarter = turn(normalized(X_in.q * Quat(0, 0, 0, sign) * X_out.q.conjugate()));
-      k.axis = triple(sign * (X_in.q * Vec3::UnitZ()));
-    }
-    s.constants.push_back(k);
-  }
+  for (const JointNode& n : nodes) freedoms += static_cast<std::size_t>(n.nv);
+  s.constants.resize(nodes.size());
   s.placed.resize(nodes.size() + 1);
   s.w.resize(freedoms);
   s.v.resize(freedoms);
   s.half.assign(padded(nodes.size()), 0.0);
   s.sine = s.cosine = s.half;
+  refresh();
 }
 
 TreeKinematics::~TreeKinematics() = default;
+
+void TreeKinematics::refresh() {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const JointNode& n = nodes_[i];
+    Constants& k = store_->constants[i] = Constants{};
+    k.body = n.body, k.inner = n.inner + 1;
+    if (n.joint < 0) continue;
+    const Joint& joint = model_.joints()[static_cast<std::size_t>(n.joint)];
+    const Pose &X_in = n.reversed ? joint.X_CM : joint.X_PF, &X_out = n.reversed ? joint.X_PF : joint.X_CM;
+    const double sign = n.reversed ? -1 : 1;
+    k.d = triple(X_in.p - com(model_, n.inner < 0 ? kWorld : nodes_[static_cast<std::size_t>(n.inner)].body));
+    k.c = triple(com(model_, n.body) - X_out.p);
+    k.turns = n.kind == JointKind::Revolute || n.kind == JointKind::Screw;
+    k.axial = k.turns || n.kind == JointKind::Fixed || n.kind == JointKind::Prismatic;
+    k.lead = n.kind == JointKind::Prismatic ? 1 : (n.kind == JointKind::Screw ? joint.pitch : 0);
+    k.at_zero = turn(normalized(X_in.q * X_out.q.conjugate()));
+    k.quarter = turn(normalized(X_in.q * Quat(0, 0, 0, sign) * X_out.q.conjugate()));
+    k.axis = triple(sign * (X_in.q * Vec3::UnitZ()));
+  }
+}
 
 void TreeKinematics::place_axial(std::size_t i, double q) {
   Store& s = *store_;

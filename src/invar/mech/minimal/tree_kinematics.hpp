@@ -37,6 +37,9 @@ class TreeKinematics {
   TreeKinematics(const Model& model, const std::vector<JointNode>& nodes);
   ~TreeKinematics();
 
+  /// Takes the numbers of a model that was edited in place. No heap.
+  void refresh();
+
   /// Poses and velocities of all bodies; poses alone; or the poses that bodies have, where the joints hold.
   void place(const VecX& q, const VecX& v, Bodies& out);
   void poses(const VecX& q, Bodies& out);
