@@ -10,6 +10,7 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
+#include "invar/mech/minimal/minimal.hpp"
 #include "invar/mech/natural.hpp"
 #include "support/free_bodies.hpp"
 #include "support/states.hpp"
@@ -77,6 +78,8 @@ std::unique_ptr<Formulation> baumgarte(const Model& model) {
   return std::make_unique<Augmented>(model, AugmentedOptions{.project = false, .baumgarte_alpha = 5, .baumgarte_beta = 5});
 }
 
+std::unique_ptr<Formulation> minimal(const Model& model) { return std::make_unique<Minimal>(model); }
+
 std::vector<Plant> plants() {
   const auto draw = [](std::uint64_t seed, const MechanismOptions& options) { return [=] { return drawn(seed, options); }; };
   return {
@@ -92,6 +95,9 @@ std::vector<Plant> plants() {
       {"many_loops", draw(6, {.bodies = 20, .loops = 8, .kinds = {}}), projected},
       {"redundant_joints", draw(7, {.bodies = 8, .loops = 1, .redundant = 2, .kinds = {}}), projected},
       {"planar_loops", draw(8, {.bodies = 8, .loops = 2, .planar = true, .kinds = {}}), projected},
+      {"minimal_tree", draw(1, {.bodies = 12, .kinds = {}}), minimal},
+      {"minimal_floating_tree", draw(2, {.bodies = 8, .floating = true, .kinds = {}}), minimal},
+      {"minimal_loops", draw(5, {.bodies = 10, .loops = 2, .kinds = {}}), minimal},
       {"tendon", [] { return shipped("paper_c_tendon"); }, projected},
       {"parallelogram", [] { return parallelogram(0.5); }, projected},
       {"parallelogram_leaving_the_flat_position", [] { return parallelogram(-5e-4); }, projected},

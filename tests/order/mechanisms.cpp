@@ -30,7 +30,7 @@ TEST(RandomMechanisms, MoveWithTheFullOrderOfEveryMethod) {
     const char* name;
     double order;
     int coarsest;
-  } methods[] = {{"rk4", 4, 25}, {"semi_implicit_euler", 1, 160}, {"dopri5", 5, 12}};
+  } methods[] = {{"rk4", 4, 25}, {"semi_implicit_euler", 1, 160}, {"dopri5", 5, 12}, {"radau", 5, 4}};
   for (std::uint64_t i = 0; i < 4; ++i) {
     MechanismOptions o;
     o.bodies = 3, o.floating = i % 2 == 1, o.mass_ratio = 3, o.passive = false, o.locked = false;

@@ -20,7 +20,7 @@ struct Choice {
   double order;
   int coarsest;  ///< steps per run: chosen so that the finest error stays two digits above round-off
 };
-const Choice kChoices[] = {{"rk4", 4, 80}, {"semi_implicit_euler", 1, 640}, {"dopri5", 5, 60}};
+const Choice kChoices[] = {{"rk4", 4, 80}, {"semi_implicit_euler", 1, 640}, {"dopri5", 5, 60}, {"radau", 5, 40}};
 
 // With err = C h^p (1 + c h + ...), halving h shows the slope p + c h / (2 ln 2) + ...: the deviation halves with h, too. Hence
 // the extrapolated slope 2 s(h/2) - s(h) is p up to O(h²), and what remains at these steps is below 0.15.
@@ -54,7 +54,7 @@ TEST(SpinningTop, AttitudeHasTheFullOrderOfEveryMethod) {
 
 TEST(SpinningTop, WithoutTheTangentCorrectionOnlyOrderTwoRemains) {
   // u' = w keeps the first term of Magnus' series; the next one, the commutator of w and w', is O(h³) per step.
-  for (const char* name : {"rk4", "dopri5"}) expect_order([&](int n) { return top_error(name, n, true); }, 80, 2, name);
+  for (const char* name : {"rk4", "dopri5", "radau"}) expect_order([&](int n) { return top_error(name, n, true); }, 80, 2, name);
 }
 
 // Two bodies joined by a spring between off-centre points, in gravity, stirred by a follower moment: nothing is constant.
@@ -115,11 +115,11 @@ TEST(StirredPair, WholeStateIncludingWorkHasTheFullOrderOfEveryMethod) {
 }
 
 TEST(DenseOutput, OneStepFromExactDataHasItsStatedLocalError) {
-  // Largest error inside one step: order of the dense output plus one. rk4 3 + 1, Euler 1 + 1, dopri5 4 + 1.
+  // Largest error inside one step: order of the dense output plus one. rk4 3 + 1, Euler 1 + 1, dopri5 4 + 1, radau 3 + 1.
   const struct {
     const char* name;
     double slope;
-  } cases[] = {{"rk4", 4}, {"semi_implicit_euler", 2}, {"dopri5", 5}};
+  } cases[] = {{"rk4", 4}, {"semi_implicit_euler", 2}, {"dopri5", 5}, {"radau", 4}};
   const SpinningTop top;
   const Model model = top.model();
   for (const auto& c : cases) {

@@ -30,9 +30,6 @@ constexpr double kD[7] = {-12715105075.0 / 11282082432,  0,
                           69997945.0 / 29380423};
 
 constexpr double kSafety = 0.9, kMemory = 0.04, kShrink = 0.2, kGrow = 10;
-// The last piece before the end of the offered h may be this much longer than proposed: err grows by 1.1^5 = 1.6, which the
-// safety factor leaves room for (0.9^5 = 0.59), and no sliver remains.
-constexpr double kStretch = 1.1;
 
 }  // namespace
 
@@ -49,17 +46,6 @@ void Dopri5::reset(const System&, const State& x, double) {
   refused_ = 0;
 }
 
-// Euclidean norm of `part` with every entry measured in its tolerance; y0 and y1 are both ends of the step.
-double Dopri5::scaled_norm(const VecX& part, const VecX& y0, const VecX& y1) const {
-  const double speed = std::max(chart_.v(y0).norm(), chart_.v(y1).norm());
-  const double velocity_scale = options_.velocity_tolerance + options_.relative_tolerance * speed;
-  const auto magnitude = chart_.aux(y0).array().abs().max(chart_.aux(y1).array().abs());
-  return std::sqrt(
-      chart_.u(part).squaredNorm() / (options_.position_tolerance * options_.position_tolerance) +
-      chart_.v(part).squaredNorm() / (velocity_scale * velocity_scale) +
-      (chart_.aux(part).array() / (options_.auxiliary_tolerance + options_.relative_tolerance * magnitude)).square().sum());
-}
-
 // k1 of the step from (t, x): the last slope of the step before if it was taken exactly here, otherwise a new one.
 Verdict Dopri5::first_slope(System& system, double t, const State& x) {
   const Instant now = system.instant(t);
@@ -71,26 +57,6 @@ Verdict Dopri5::first_slope(System& system, double t, const State& x) {
   // The chart has moved: at its new origin the derivative of u is the velocity itself.
   k_[0].swap(k_[6]);
   k_[0].head(chart_.tangents()) = chart_.last_velocity();
-  return {};
-}
-
-// A first guess of the step (Hairer, Norsett, Wanner I, II.4): a hundredth of the scale on which y changes, corrected by the
-// second derivative that an Euler step shows.
-Verdict Dopri5::propose_first(System& system, double t, double h) {
-  proposed_ = options_.h_first;
-  if (proposed_ > 0) return {};
-  const VecX& y0 = chart_.origin();
-  const double d0 = scaled_norm(y0, y0, y0);
-  const double d1 = scaled_norm(k_[0], y0, y0);
-  const double h0 = std::min(h, d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1);
-  y_ = y0 + h0 * k_[0];
-  if (const Verdict s = chart_.slope(system, t + h0, y_, k_[1]); !s.ok()) return s;
-  error_ = k_[1] - k_[0];
-  const double d2 = scaled_norm(error_, y0, y0) / h0;
-  const double steepest = std::max(d1, d2);
-  const double h1 = steepest <= 1e-15 ? std::max(1e-6, 1e-3 * h0) : std::pow(0.01 / steepest, 0.2);
-  if (!std::isfinite(h1)) return {Status::NotFinite};
-  proposed_ = std::clamp(std::min(100 * h0, h1), options_.h_min, std::max(options_.h_min, options_.h_max));
   return {};
 }
 
@@ -108,11 +74,6 @@ Verdict Dopri5::stages(System& system, double t, double h) {
   return {};
 }
 
-double Dopri5::length_to_try(double h) const {
-  const double longest = std::min(proposed_, options_.h_max);
-  return h <= std::min(kStretch * longest, options_.h_max) ? h : longest;
-}
-
 // Learns from an accepted step. A step cut short by the end of the offered h says little: it may only lengthen the proposal.
 void Dopri5::propose(double tried, double error, bool refused) {
   const double factor = kSafety * std::pow(error, 0.75 * kMemory - 0.2) * std::pow(last_error_, kMemory);
@@ -125,13 +86,13 @@ void Dopri5::propose(double tried, double error, bool refused) {
 // Shortens the step until its error is within tolerance; `tried` returns the length that was. Only the end of the offered h
 // may make a step shorter than the minimum, neither a refusal nor a proposal.
 Verdict Dopri5::attempt(System& system, double t, double h, double& tried) {
-  const double shortest = std::max(options_.h_min, 16 * std::numeric_limits<double>::epsilon() * std::abs(t));
+  const double shortest = shortest_step(options_, t);
   bool refused = false;
-  for (tried = length_to_try(h);; refused = true, ++refused_) {
+  for (tried = length_to_try(options_, proposed_, h);; refused = true, ++refused_) {
     if (tried < h && tried < shortest) return {Status::StepTooSmall, -1, -1, tried};
     // A stage that fails, or numbers that overflow, only say that the step was too long: until no shorter one is left.
     const Verdict s = stages(system, t, tried);
-    const double error = s.ok() ? scaled_norm(error_, chart_.origin(), y_) : 0;
+    const double error = s.ok() ? scaled_norm(options_, chart_, error_, chart_.origin(), y_) : 0;
     if (!s.ok() || !std::isfinite(error)) {
       if (kShrink * tried < shortest) return s.ok() ? Verdict{Status::NotFinite} : s;
       proposed_ = tried *= kShrink;
@@ -152,7 +113,7 @@ Verdict Dopri5::step(System& system, double t, double h, State& x, double& h_don
   if (const Verdict s = first_slope(system, t, x); !s.ok()) return s;
   if (!k_[0].allFinite()) return {Status::NotFinite};
   if (proposed_ == 0)
-    if (const Verdict s = propose_first(system, t, h); !s.ok()) return s;
+    if (const Verdict s = first_step(options_, system, chart_, t, h, k_[0], y_, error_, proposed_); !s.ok()) return s;
 
   // So does a state that cannot be settled (projected, its turns counted).
   double tried = 0;

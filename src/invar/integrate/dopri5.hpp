@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <array>
-#include <limits>
 
-#include "invar/integrate/chart.hpp"
+#include "invar/integrate/error_control.hpp"
 #include "invar/integrate/integrator.hpp"
 
 namespace invar {
 
-/// What dopri5 may do. Tolerances bound the Euclidean norm of the estimated error of one step, part by part of the state:
-///   configuration  position_tolerance                                   (the tangent; m and rad side by side)
-///   velocity       velocity_tolerance + relative_tolerance max |v|      (|v| at both ends of the step)
-///   auxiliaries    auxiliary_tolerance + relative_tolerance max |aux_i| (each on its own)
-/// Norms, and not components, so that the steps do not depend on how the axes of the World are turned.
-struct Dopri5Options {
-  double relative_tolerance = 1e-8;
-  double position_tolerance = 1e-8;                        ///< m, rad
-  double velocity_tolerance = 1e-8;                        ///< m/s, rad/s
-  double auxiliary_tolerance = 1e-8;                       ///< J for work and dissipation
-  double h_min = 1e-10;                                    ///< s; a step that must be shorter ends in Status::StepTooSmall
-  double h_max = std::numeric_limits<double>::infinity();  ///< s
-  double h_first = 0;                                      ///< s; first try after a reset; 0: estimated from two slopes
-};
+using Dopri5Options = ErrorControl;
 
 /// Dormand and Prince's pair of orders 5 and 4 in the chart at the start of the step, with a PI step control.
 /// Order 5, seven stages of which the last is the first of the next step (FSAL), so six evaluations per step.
@@ -46,12 +32,9 @@ class Dopri5 final : public Integrator {
 
  private:
   Verdict first_slope(System& system, double t, const State& x);
-  Verdict propose_first(System& system, double t, double h);
   Verdict stages(System& system, double t, double h);
   Verdict attempt(System& system, double t, double h, double& tried);
   void propose(double tried, double error, bool refused);
-  double length_to_try(double h) const;
-  double scaled_norm(const VecX& part, const VecX& y0, const VecX& y1) const;
 
   Dopri5Options options_;
   Chart chart_;

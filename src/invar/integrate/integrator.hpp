@@ -12,6 +12,7 @@ struct StepReport {
   int substeps = 1;    ///< into how many parts the step was divided because Newton did not converge over the whole
   /// J; the energy that the method keeps, where it is not that of the Bodies (velocities that leave the constraints)
   double hamiltonian = std::numeric_limits<double>::quiet_NaN();
+  int evaluations = 0;  ///< of the right-hand side, Jacobians by differences included; 0 where nobody counts
 };
 
 /// Flows need rate, retract, pull and settle of a System, so they take any formulation. Steppers need the structure of the

@@ -8,6 +8,7 @@
 
 #include "invar/integrate/conserving.hpp"
 #include "invar/integrate/petrov_galerkin.hpp"
+#include "invar/integrate/radau.hpp"
 #include "invar/integrate/rattle.hpp"
 #include "invar/integrate/rk4.hpp"
 #include "invar/integrate/semi_implicit_euler.hpp"
@@ -90,7 +91,7 @@ std::string joined(const std::vector<std::string>& words) {
 }  // namespace
 
 const std::vector<std::string>& flow_names() {
-  static const std::vector<std::string> names = {"rk4", "semi_implicit_euler", "dopri5"};
+  static const std::vector<std::string> names = {"rk4", "semi_implicit_euler", "dopri5", "radau"};
   return names;
 }
 
@@ -120,7 +121,7 @@ std::optional<OptionFlaw> option_flaw(std::string_view name, const IntegratorOpt
   if (is_stepper(name)) return flaw(name, options.stepper);
   if (options.stepper.composition != Composition::None)
     return OptionFlaw{"composition", "only steppers can be composed, which are symmetric"};
-  return name == "dopri5" ? flaw(options.dopri5) : std::nullopt;
+  return name == "dopri5" || name == "radau" ? flaw(options.dopri5) : std::nullopt;
 }
 
 Result<std::unique_ptr<Integrator>> make_integrator(std::string_view name, const IntegratorOptions& options) {
@@ -135,6 +136,7 @@ Result<std::unique_ptr<Integrator>> make_integrator(std::string_view name, const
   if (name == "rk4") return std::make_unique<Rk4>();
   if (name == "semi_implicit_euler") return std::make_unique<SemiImplicitEuler>();
   if (name == "dopri5") return std::make_unique<Dopri5>(options.dopri5);
+  if (name == "radau") return std::make_unique<Radau>(options.dopri5);
   const std::string guess = nearest(name, integrator_names());
   const std::string hint = guess.empty() ? "known are " + joined(integrator_names()) : "did you mean '" + guess + "'?";
   return fail(ErrorKind::Option, fmt::format("there is no integrator '{}'; {}", name, hint));

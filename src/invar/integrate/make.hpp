@@ -30,7 +30,7 @@ struct StepperOptions {
 
 /// What a scenario may say about its integrator. rk4 and semi_implicit_euler have no options.
 struct IntegratorOptions {
-  Dopri5Options dopri5;
+  Dopri5Options dopri5;  ///< of every method that chooses its steps: dopri5, radau
   StepperOptions stepper;
 };
 

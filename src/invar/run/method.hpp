@@ -27,9 +27,10 @@ struct Objection {
 };
 
 /// The first objection to a method, if any. The table of legal pairs:
-///                                              augmented   minimal                  natural
-///   rk4, semi_implicit_euler, dopri5 (flows)   yes         yes: nothing to project  yes, projection, no Baumgarte's terms
-///   steppers                                   no          no                       yes: nothing to project
+///                     augmented   minimal                  natural
+///   flows             yes         yes: nothing to project  yes, projection, no Baumgarte's terms
+///   steppers          no          no                       yes: nothing to project
+/// with flow_names() (rk4, semi_implicit_euler, dopri5, radau) and stepper_names().
 std::optional<Objection> objection(const Method& method);
 /// The same, with what the formulation has against a model.
 std::optional<Objection> objection(const Method& method, const Model& model);
