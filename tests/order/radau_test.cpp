@@ -150,8 +150,8 @@ Count swing(const Elbow& e, Method& method, double end) {
 }
 
 // What remains once the elbow is at rest is the swing of one rigid link. Radau needs its steps, and those of the transient: h
-// grows eightfold per step from the first to the last, with refusals about 20 steps. An explicit method is stable for h rate <
-// 3.3 or so, the whole time.
+// grows by up to fifty per step from the first to the last, with refusals some 20 steps. An explicit method is stable for h rate
+// < 3.3 or so, the whole time.
 TEST(Radau, TakesTheStepsOfTheSlowMotionWhateverTheRateOfADamper) {
   const ErrorControl control = tolerance(1e-6);
   Radau radau(control);

@@ -113,7 +113,7 @@ Verdict Dopri5::step(System& system, double t, double h, State& x, double& h_don
   if (const Verdict s = first_slope(system, t, x); !s.ok()) return s;
   if (!k_[0].allFinite()) return {Status::NotFinite};
   if (proposed_ == 0)
-    if (const Verdict s = first_step(options_, system, chart_, t, h, k_[0], y_, error_, proposed_); !s.ok()) return s;
+    if (const Verdict s = first_step(options_, system, chart_, t, h, 5, 1e-6, k_[0], y_, error_, proposed_); !s.ok()) return s;
 
   // So does a state that cannot be settled (projected, its turns counted).
   double tried = 0;

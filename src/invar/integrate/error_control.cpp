@@ -25,20 +25,20 @@ double scaled_norm(const ErrorControl& control, const Chart& chart, const VecX& 
 
 // Hairer, Norsett, Wanner I, II.4: a hundredth of the scale on which y changes, corrected by the second derivative that an Euler
 // step shows.
-Verdict first_step(const ErrorControl& control, System& system, Chart& chart, double t, double h, const VecX& slope, VecX& y,
-                   VecX& work, double& proposed) {
+Verdict first_step(const ErrorControl& control, System& system, Chart& chart, double t, double h, int power, double at_rest,
+                   const VecX& slope, VecX& y, VecX& work, double& proposed) {
   proposed = control.h_first;
   if (proposed > 0) return {};
   const VecX& y0 = chart.origin();
   const double d0 = scaled_norm(control, chart, y0, y0, y0);
   const double d1 = scaled_norm(control, chart, slope, y0, y0);
-  const double h0 = std::min(h, d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1);
+  const double h0 = std::min(h, d0 < 1e-5 || d1 < 1e-5 ? at_rest : 0.01 * d0 / d1);
   y = y0 + h0 * slope;
   if (const Verdict s = chart.slope(system, t + h0, y, work); !s.ok()) return s;
   work -= slope;
   const double d2 = scaled_norm(control, chart, work, y0, y0) / h0;
   const double steepest = std::max(d1, d2);
-  const double h1 = steepest <= 1e-15 ? std::max(1e-6, 1e-3 * h0) : std::pow(0.01 / steepest, 0.2);
+  const double h1 = steepest <= 1e-15 ? std::max(1e-6, 1e-3 * h0) : std::pow(0.01 / steepest, 1.0 / power);
   if (!std::isfinite(h1)) return {Status::NotFinite};
   proposed = std::clamp(std::min(100 * h0, h1), control.h_min, std::max(control.h_min, control.h_max));
   return {};

@@ -26,9 +26,10 @@ struct ErrorControl {
 double scaled_norm(const ErrorControl& control, const Chart& chart, const VecX& part, const VecX& y0, const VecX& y1);
 
 /// A first guess of the step from (t, origin of the chart), h at most offered: h_first, or one that fits the slope there and the
-/// slope that a short Euler step finds. y and work are overwritten.
-Verdict first_step(const ErrorControl& control, System& system, Chart& chart, double t, double h, const VecX& slope, VecX& y,
-                   VecX& work, double& proposed);
+/// slope that a short Euler step finds, for an estimated error that is O(h^power). At rest the Euler step is `at_rest` long, s,
+/// and the guess a hundred times that at most. y and work are overwritten.
+Verdict first_step(const ErrorControl& control, System& system, Chart& chart, double t, double h, int power, double at_rest,
+                   const VecX& slope, VecX& y, VecX& work, double& proposed);
 
 /// The length to try when h is left and `proposed` was found good: all that is left if it is little more than that.
 double length_to_try(const ErrorControl& control, double proposed, double h);

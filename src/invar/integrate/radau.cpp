@@ -6,7 +6,7 @@
 // Error, filtered so that it is right for stiff components too (Hairer, Wanner, Solving ODEs II, IV.8):
 //   err = (real/h - J)⁻¹ (f(y0) + (real/h) Σ e_i z_i),
 // and where that is above the tolerance at first or after a refusal, once more with f(y0 + err) for f(y0). It is O(h⁴), so
-//   h_next = 0.9 h err^-1/4, at most 0.9 h err^-1/4 (h/h_last) (err_last/err)^1/4 (Gustafsson), within [h/8, 8h].
+//   h_next = 0.9 h err^-1/4, at most 0.9 h err^-1/4 (h/h_last) (err_last/err)^1/4 (Gustafsson), within [h/8, 50h].
 #include "invar/integrate/radau.hpp"
 
 #include <algorithm>
@@ -18,8 +18,9 @@ namespace invar {
 namespace {
 
 constexpr int kIterations = 10;
-constexpr double kSafety = 0.9, kShrink = 0.125, kGrow = 8;
+constexpr double kSafety = 0.9, kShrink = 0.125, kGrow = 50;
 constexpr double kFast = 0.05;       // Newton that contracts like this keeps its Jacobian
+constexpr double kFar = 8;           // a polynomial is not continued over more than so many of its steps
 constexpr double kKeep = 1.2;        // a step that would grow by less keeps its length, and with it its factorization
 constexpr double kRounding = 1e-11;  // of coordinates and rates: increments below it that no longer shrink are rounding
 
@@ -68,7 +69,7 @@ void Radau::guess(double h) {
   const RadauTableau& r = RadauTableau::get();
   for (std::size_t i = 0; i < 3; ++i) {
     const double c = r.c[static_cast<Eigen::Index>(i)];
-    if (have_old_) {
+    if (have_old_ && h <= kFar * old_h_) {
       const Vec3 weights = r.weights(1 + c * h / old_h_);
       z_[i] = weights[0] * old_[0] + weights[1] * old_[1] + (weights[2] - 1) * old_[2];
     } else {
@@ -232,7 +233,7 @@ Verdict Radau::step(System& system, double t, double h, State& x, double& h_done
   if (!f0_.allFinite()) return {Status::NotFinite};
   if (proposed_ == 0) {
     if (!(options_.h_first > 0)) ++report_.evaluations;
-    if (const Verdict s = first_step(options_, system, chart_, t, h, f0_, y_, error_, proposed_); !s.ok()) return s;
+    if (const Verdict s = first_step(options_, system, chart_, t, h, 4, 1e-4, f0_, y_, error_, proposed_); !s.ok()) return s;
   }
 
   // A state that cannot be settled (projected, its turns counted) asks for a shorter step, too.
