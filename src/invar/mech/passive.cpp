@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/mech/passive_law.hpp"
+
 namespace invar {
 
 int ball_start(const Joint& joint) {
@@ -28,11 +30,6 @@ namespace {
 // Below this turn (rad) the correction of a ball's moment, of second order in the turn, is less than rounding would make of it.
 constexpr double kSmallTurn = 1e-5;
 
-/// Force that pushes back (>= 0) at depth d with rate d'.
-double stop_force(const Passive& p, double depth, double rate) {
-  return depth <= 0 ? 0.0 : std::max(0.0, p.stop_stiffness * depth * (1 + p.stop_damping * rate));
-}
-
 }  // namespace
 
 double spring_and_stop_energy(const Passive& p, double q) {
@@ -41,21 +38,18 @@ double spring_and_stop_energy(const Passive& p, double q) {
   return 0.5 * (p.stiffness * stretch * stretch + p.stop_stiffness * depth * depth);
 }
 
-double damping_and_friction(const Passive& p, double v) {
-  const double friction = p.friction > 0 ? p.friction * std::tanh(v / p.friction_velocity) : 0.0;
-  return -p.damping * v - friction;
-}
+double damping_and_friction(const Passive& p, double v) { return loss_effort<double>(p, v); }
 
 double spring_and_stop(const Passive& p, double q, double v, double& dissipation) {
   double effort = -p.stiffness * (q - p.rest);
   const double above = q - p.upper, below = p.lower - q;
   if (above > 0) {
-    const double push = stop_force(p, above, v);
+    const double push = stop_force<double>(p, above, v);
     effort -= push;
     dissipation += (push - p.stop_stiffness * above) * v;
   }
   if (below > 0) {
-    const double push = stop_force(p, below, -v);
+    const double push = stop_force<double>(p, below, -v);
     effort += push;
     dissipation -= (push - p.stop_stiffness * below) * v;
   }
@@ -84,15 +78,6 @@ Ball ball_of(const Joint& joint, int start, const VecX& q) {
 
 /// Angles (φ, θ, ψ) of A (10): the Z-Y-X angles of F seen from M.
 Vec3 euler_angles(const Quat& q) { return to_zyx(q.conjugate()); }
-
-Vec3 euler_moment(SpringLaw law, const Vec3& stiffness, const Quat& q) {
-  const Vec3 a = euler_angles(q);
-  const Vec3 Ka = stiffness.cwiseProduct(a);
-  const double s = std::sin(a[1]), c = std::cos(a[1]);
-  const Vec3 before = law == SpringLaw::Euler ? Vec3(Ka[0], Ka[1], (s * Ka[0] + Ka[2]) / c)  // Σ K a jⁱ
-                                              : Vec3(Ka[0] - s * Ka[2], Ka[1], c * Ka[2]);   // Σ K a j_i
-  return exp_so3(Vec3(-a[0], 0, 0)) * before;
-}
 
 }  // namespace
 
@@ -129,11 +114,7 @@ double elastic_energy(const Model& model, const VecX& q) {
 }
 
 Vec3 spherical_spring_moment(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q_FM) {
-  const Quat q_rest = exp_so3(rest);
-  const Quat q = q_rest.conjugate() * q_FM;
-  if (law != SpringLaw::RotationVector) return q_rest * euler_moment(law, stiffness, q);
-  const Vec3 theta = log_so3(q);
-  return -(q_rest * (dexp_inv_so3(theta).transpose() * stiffness.cwiseProduct(theta)));
+  return ball_spring_moment<double>(law, stiffness, rest, q_FM);
 }
 
 double spherical_spring_energy(SpringLaw law, const Vec3& stiffness, const Vec3& rest, const Quat& q_FM) {
