@@ -13,6 +13,7 @@ enum class Status {
   StepTooLarge,   ///< a joint turned so far within one step that whole turns cannot be counted
   StepTooSmall,   ///< error control asked for a step below its minimum
   NotFinite,      ///< a number became NaN or infinite
+  JointStop,      ///< a joint reached its stop, and the run was to end there
   EditRefused,    ///< an edit of the mechanism cannot be done at the state that was reached
 };
 
@@ -27,6 +28,7 @@ constexpr const char* name(Status s) {
     case Status::StepTooLarge: return "step_too_large";
     case Status::StepTooSmall: return "step_too_small";
     case Status::NotFinite: return "not_finite";
+    case Status::JointStop: return "joint_stop";
     case Status::EditRefused: return "edit_refused";
   }
   return "unknown";

@@ -24,6 +24,9 @@ void read_head(const TomlTable& root, Scenario& s) {
   if (const auto time = root.table("time")) {
     s.start_time = time->number("start", 0.0);
     s.end_time = time->number("end");
+    const std::string stops = time->string("stops", "push");
+    if (stops != "push" && stops != "end") time->refuse("stops", fmt::format("'{}' is neither \"push\" nor \"end\"", stops));
+    s.end_at_stops = stops == "end";
   } else if (!root.has("time")) {
     root.refuse("", "missing table [time] with the key 'end'");
   }

@@ -42,6 +42,7 @@ struct Mobility {
   double sine = 1;             ///< of the angle between the weakest row and the others at the last solve; 0 where rank falls
   int joint = -1;              ///< where the last doubt arose, or the weakest row
   long changes = 0;            ///< how often the rank changed since the start
+  long charts = 0;             ///< how often other independent coordinates were taken
   bool near_singular = false;  ///< the last solve met a row that nearly depends on the others
 };
 
@@ -85,6 +86,9 @@ class Formulation {
   /// built from it, and the next call must be `set`. False where the change reaches the structure of this view, or the view does
   /// not follow edits: then a new formulation is needed. No heap.
   [[nodiscard]] virtual bool adopt(const Change& change) { return (void)change, false; }
+
+  /// Names of the coordinates that describe the motion at present, where that is a choice ("a, b"); otherwise empty.
+  virtual std::string chosen_coordinates() const { return {}; }
 
   /// Ends a step: counts turns from where the state expects its angles and, if the formulation was told so, moves the state back
   /// onto its constraints.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -26,6 +27,8 @@ struct Passive {
   double upper = std::numeric_limits<double>::infinity();
   double stop_stiffness = 0;
   double stop_damping = 0;
+
+  bool has_stops() const { return std::isfinite(lower) || std::isfinite(upper); }
 };
 
 struct Body {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "invar/base/check.hpp"
+#include "invar/mech/kinematics.hpp"
 #include "invar/run/leg.hpp"
 #include "invar/run/words.hpp"
 
@@ -55,6 +56,8 @@ class Loop {
   double sample_time(long j) const;
   void watch_rank();
   void watch_tendons();
+  void watch_chart();
+  bool watch_stops(double t);
   bool go_on();
   bool stopped();
   bool failed(const Verdict& verdict, double t);
@@ -71,14 +74,17 @@ class Loop {
   State x_, between_;
   Observation seen_, sampled_;
   Evaluation evaluation_;
-  bool sample_due_ = true;   // at the start of the next segment
-  double interval_ = 0;      // s; between samples of adaptive methods
-  long next_sample_ = 1;     // index on the grid of sample times
-  Mobility mobility_;        // after the last step
-  double sine_before_ = 1;   // of the weakest row, one step earlier
-  long changes_before_ = 0;  // of rank, before the last edit
-  long passages_ = 0;        // of singular configurations between steps
-  std::vector<bool> slack_;  // per tendon, after the last step
+  bool sample_due_ = true;     // at the start of the next segment
+  double interval_ = 0;        // s; between samples of adaptive methods
+  long next_sample_ = 1;       // index on the grid of sample times
+  Mobility mobility_;          // after the last step
+  double sine_before_ = 1;     // of the weakest row, one step earlier
+  long changes_before_ = 0;    // of rank, before the last edit
+  long charts_ = 0;            // changes of coordinates seen so far
+  std::vector<bool> at_stop_;  // per freedom, after the last step
+  VecX joint_q_, joint_v_;     // of joints with stops
+  long passages_ = 0;          // of singular configurations between steps
+  std::vector<bool> slack_;    // per tendon, after the last step
   Outcome out_;
   Result<void> sink_{};
   Clock::time_point began_ = Clock::now(), shown_ = began_;
@@ -249,7 +255,8 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
   tally_.step(seen_, leg_->system.loaded());
   watch_rank();
   watch_tendons();
-  return true;
+  watch_chart();
+  return watch_stops(t_next);
 }
 
 // A loop that passes a singular configuration gains or loses freedoms there: said, not hidden.
@@ -292,6 +299,41 @@ void Loop::watch_tendons() {
       out_.notes.push_back(fmt::format("t = {:g} s: tendon '{}' is slack", seen_.t, tendon.name));
     slack_[k] = slack;
   }
+}
+
+// Other independent coordinates describe the same motion; said, because columns of a partition mean something else from then on.
+void Loop::watch_chart() {
+  if (leg_->formulation->mobility().charts == charts_) return;
+  charts_ = leg_->formulation->mobility().charts;
+  if (out_.notes.size() < 100)
+    out_.notes.push_back(
+        fmt::format("t = {:g} s: independent coordinates are now {}", seen_.t, leg_->formulation->chosen_coordinates()));
+}
+
+// A stop that is reached is said, once for each time; it may end the run.
+bool Loop::watch_stops(double t) {
+  const Model& model = *leg_->model;
+  const auto nv = static_cast<std::size_t>(model.nv());
+  if (at_stop_.size() != nv) at_stop_.assign(nv, false), joint_q_.setZero(model.nq()), joint_v_.setZero(model.nv());
+  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
+    const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
+    if (std::none_of(joint.passive.begin(), joint.passive.end(), [](const Passive& p) { return p.has_stops(); })) continue;
+    coordinates_of_joint(model, j, leg_->observer.bodies(), joint_q_, joint_v_);
+    for (int k = 0; k < joint.nv; ++k) {
+      const Passive& p = joint.passive[static_cast<std::size_t>(k)];
+      const auto i = static_cast<std::size_t>(joint.v0 + k);
+      const double q =
+          winds(joint.kind, k) ? nearest_turn(joint_q_[joint.q0 + k], x_.wound[joint.v0 + k]) : joint_q_[joint.q0 + k];
+      const bool at = q <= p.lower || q >= p.upper, reached = at && !at_stop_[i];
+      at_stop_[i] = at;
+      if (!reached) continue;
+      if (out_.notes.size() < 100)
+        out_.notes.push_back(
+            fmt::format("t = {:g} s: joint '{}' reached its {} stop", t, joint.name, q >= p.upper ? "upper" : "lower"));
+      if (scenario_.end_at_stops) return failed({Status::JointStop, -1, j, q}, t);
+    }
+  }
+  return true;
 }
 
 double Loop::sample_time(long j) const {

@@ -33,8 +33,9 @@ struct Scenario {
   std::string model_path;  ///< of the model file
   std::shared_ptr<const Model> model;
   Method method;
-  double start_time = 0;  ///< s
-  double end_time = 1;    ///< s
+  double start_time = 0;      ///< s
+  double end_time = 1;        ///< s
+  bool end_at_stops = false;  ///< a joint that reaches a limit ends the run; otherwise its stop pushes back
   Start start;
   std::vector<std::shared_ptr<const Environment>> environments;  ///< disturbances and efforts
   std::vector<EditEvent> edits;                                  ///< in order of time; then `spec` is needed

@@ -17,6 +17,7 @@ const char* sentence(Status status) {
     case Status::StepTooLarge: return "a joint turned so far within one step that its turns cannot be counted";
     case Status::StepTooSmall: return "the error control asked for a step below its minimum";
     case Status::NotFinite: return "a number became infinite or NaN";
+    case Status::JointStop: return "a stop was reached";
     case Status::EditRefused: return "an edit cannot be done at this state";
   }
   return "an unknown status";

@@ -49,9 +49,16 @@ void Minimal::choose(const VecX& q) {
   tree_.orientations(branch_);
 }
 
+std::string Minimal::chosen_coordinates() const {
+  std::string out;
+  for (const int i : tree_.independent()) out += (out.empty() ? "" : ", ") + tree_.freedom_name(i);
+  return out;
+}
+
 // The graph knows rank and mobility; how well the chosen freedoms describe the motion is told by Φ_d.
 void Minimal::look_around() {
   mobility_ = unreduced_.mobility();
+  mobility_.charts = charts_;
   if (const double condition = tree_.condition(); condition < kNearlySingular) {
     mobility_.near_singular = true;
     mobility_.sigma = condition;
@@ -107,18 +114,18 @@ Verdict Minimal::settle(State& x) {
   if (const Verdict verdict = complete(x); !verdict.ok()) return verdict;
   x.q = whole_q_;
   x.v = whole_v_;
-  look_around();
   if (!tree_.as_wanted() && tree_.gain() > std::max(kFast, kFaster * gain_)) {
     const std::vector<int> before = tree_.independent();
     choose(x.q);
-    if (tree_.independent() != before) ++changes_;
+    if (tree_.independent() != before) ++charts_;
   }
+  look_around();
   return count_turns(model(), bodies_, q_, v_, x);
 }
 
 bool Minimal::adopt(const Change& change) {
   if (change.structure || !tree_.refresh() || !unreduced_.adopt(change)) return false;
-  changes_ = 0;
+  charts_ = 0;
   renew();
   return true;
 }

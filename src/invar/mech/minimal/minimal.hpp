@@ -24,14 +24,13 @@ class Minimal final : public Formulation {
   void retract(const State& from, const VecX& u, State& to) const override;
   void pull(const VecX& u, const VecX& v, VecX& u_dot) const override;
   const Mobility& mobility() const override { return mobility_; }
+  std::string chosen_coordinates() const override;
   /// Ends a step; chooses other independent freedoms where the present ones describe the motion badly.
   Verdict settle(State& x) override;
   [[nodiscard]] bool adopt(const Change& change) override;
 
   JointTree& tree() { return tree_; }
   const JointTree& tree() const { return tree_; }
-  /// How often other independent freedoms were taken.
-  long changes_of_freedoms() const { return changes_; }
 
  private:
   Verdict complete(const State& x) const;
@@ -48,7 +47,7 @@ class Minimal final : public Formulation {
   std::vector<int> branch_;  // signs of det Φ_d at the last settled state
   double gain_ = 0;          // when freedoms were chosen last
   Mobility mobility_;
-  long changes_ = 0;
+  long charts_ = 0;  // how often other independent freedoms were taken
 };
 
 }  // namespace invar

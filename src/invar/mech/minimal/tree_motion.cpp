@@ -7,6 +7,7 @@
 // earlier freedom: column k of it is what bias, Ṡ v, gains when freedom k is added to those before it.
 #include "invar/mech/minimal/tree_motion.hpp"
 
+#include "invar/mech/joint_rows.hpp"
 #include "invar/mech/kinematics.hpp"
 
 namespace invar {
