@@ -395,8 +395,9 @@ bool Loop::failed(const Verdict& verdict, double t) {
 
 Result<Outcome> Loop::outcome() {
   if (!sink_) return tl::unexpected(sink_.error());
-  // The recording of an interrupted run ends with the state that it reached.
-  if (out_.end == Outcome::End::Interrupted && sampled_.t < seen_.t) sample(seen_.t, x_, true);
+  // The recording of a run that is interrupted, or whose edit is refused, ends with the state that it reached.
+  const bool cut = out_.end == Outcome::End::Interrupted || out_.verdict.status == Status::EditRefused;
+  if (cut && sampled_.t < seen_.t) sample(seen_.t, x_, true);
   if (options_.sink != nullptr)
     if (auto ended = options_.sink->end(); !ended) return tl::unexpected(ended.error());
   out_.metrics = tally_.metrics();
