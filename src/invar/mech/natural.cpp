@@ -112,7 +112,8 @@ Verdict Natural::evaluate(const State& x, const Load& load, Evaluation& out) {
 }
 
 bool Natural::adopt(const Change& change) {
-  if (change.structure || !change.joints.empty()) return false;
+  const bool in_space = !coordinates_.plane() && (!options_.flat || never_planar(model()));
+  if (change.structure || (!change.joints.empty() && !in_space)) return false;
   coordinates_.refresh();
   if (!elimination_.refresh() || !unreduced_.adopt(change)) return false;
   forces_.recompile();

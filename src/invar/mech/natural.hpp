@@ -29,7 +29,7 @@ class Natural final : public Formulation {
   void retract(const State& from, const VecX& u, State& to) const override { to.q = from.q + u; }
   void pull(const VecX&, const VecX& v, VecX& u_dot) const override { u_dot = v; }
   Verdict settle(State& x) override;
-  /// Other joint frames may end or begin a plane: they ask for a new formulation.
+  /// Other joint frames may end or begin a plane: they ask for a new formulation unless joints leave any plane by their kind.
   [[nodiscard]] bool adopt(const Change& change) override;
   const Mobility& mobility() const override { return unreduced_.mobility(); }
 

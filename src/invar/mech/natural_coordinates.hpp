@@ -37,8 +37,8 @@ class NaturalCoordinates {
   /// A model without objection (see natural_objection), in its plane if it has one and `flat` allows it.
   explicit NaturalCoordinates(const Model& model, bool flat = true);
 
-  /// Takes the inertias of a model that was edited in place: rows and masses as after construction. Joint frames must be the same
-  /// ones. No heap.
+  /// Takes the numbers of a model that was edited in place: rows and masses as after construction. The plane, or that there is
+  /// none, must be the same. No heap.
   void refresh();
 
   const Model& model() const { return model_; }

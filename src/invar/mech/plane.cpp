@@ -148,4 +148,17 @@ std::string why_not_planar(const Model& model) {
   return find(model, plane);
 }
 
+bool never_planar(const Model& model) {
+  return std::any_of(model.joints().begin(), model.joints().end(), [](const Joint& joint) {
+    switch (joint.kind) {
+      case JointKind::Revolute:
+      case JointKind::Planar:
+      case JointKind::Prismatic:
+      case JointKind::Fixed: return false;
+      case JointKind::Spherical: return joint.has_passive || joint.has_armature();
+      default: return true;
+    }
+  });
+}
+
 }  // namespace invar

@@ -29,6 +29,9 @@ struct Plane {
 /// within 1e-12. Law: whether there is a plane does not depend on how World is turned.
 std::optional<Plane> plane_of(const Model& model);
 
+/// Whether the kinds of its joints alone forbid a plane, whatever their frames are. No heap.
+bool never_planar(const Model& model);
+
 /// Why there is none, as a sentence that names the joint or body; empty where plane_of gives a plane.
 std::string why_not_planar(const Model& model);
 
