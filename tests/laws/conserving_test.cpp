@@ -4,6 +4,8 @@
 // and momenta, step by step; and that nothing but the mechanism matters.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "invar/integrate/make.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
@@ -74,10 +76,10 @@ TEST(Conserving, KeepsConstraintsAndAccountsForEnergyInEveryStep) {
       const double h = 2e-3;
       const Ride r = ride(model, bodies, method, h, 40, {&pushes, &drag});
       ASSERT_TRUE(r.verdict.ok()) << what << " " << method << " " << name(r.verdict.status);
-      // Sums of some hundred terms of the size of the energies: 3e-14 of them in a step. Closures are met to the rounding of
-      // positions, 2e-16 of them; over h that is a velocity, and times the momenta an energy.
+      // Sums of some hundred terms of the size of the energies: 3e-14 of them in a step. Positions are rounded, 2e-16 of them,
+      // and closures met to a gap that has a law of its own below; over h that is a velocity, and times the momenta an energy.
       const double position_noise = 4e-16 * (1 + r.reach);
-      EXPECT_LE(r.balance, 3e-14 * r.energy + position_noise / h * r.momenta)
+      EXPECT_LE(r.balance, 3e-14 * r.energy + (position_noise + r.gap) / h * r.momenta)
           << what << " " << method << " energies " << r.energy;
       // Positions are built from coordinates; closures solved through a matrix whose condition enlarges that rounding.
       EXPECT_LE(r.gap, 300 * position_noise) << what << " " << method;
@@ -99,8 +101,9 @@ TEST(Conserving, KeepsMomentaOfWhatFloats) {
       for (int k = 0; k < 3; ++k) {
         TendonSpec tendon;
         tendon.name = "t" + std::to_string(k);
-        for (int p = 0; p < 3; ++p)
-          tendon.points.push_back({mechanism.spec.bodies[random.below(6)].name, "", random_vector(random, 0.4)});
+        const int first = random.below(6);
+        for (const int body : {first, (first + 1 + random.below(5)) % 6, random.below(6)})
+          tendon.points.push_back({mechanism.spec.bodies[static_cast<std::size_t>(body)].name, "", random_vector(random, 0.4)});
         tendon.stiffness = 30, tendon.length = 0.5, tendon.damping = 0.2;
         mechanism.spec.tendons.push_back(tendon);
       }
@@ -188,23 +191,32 @@ TEST(Conserving, LongStepsOfALoopAreDividedBeforeTheyBreakItsLaws) {
 TEST(Conserving, PlaneAndSpaceAreTheSameMotion) {
   for (int i = 0; i < cases(6); ++i) {
     const Sample sample = planar_chain(seed(70) + static_cast<std::uint64_t>(i), 4, true, 3);
-    const auto end = [&](bool flat) {
+    const auto end = [&](bool flat, const Bodies& start) {
       Natural natural(sample.model, NaturalOptions{.flat = flat});
       EXPECT_EQ(natural.coordinates().dimension(), flat ? 2 : 3);
       System system(natural);
       State x;
-      natural.set(sample.bodies, x, {});
+      natural.set(start, x, {});
       auto integrator = std::move(*make_integrator("conserving"));
       EXPECT_TRUE(march(system, *integrator, 0, 0.5, 5e-3, x).verdict.ok());
       Bodies out(sample.model.bodies().size());
       natural.bodies(x, out);
       return out;
     };
-    const Bodies flat = end(true), full = end(false);
-    // The same scheme in fewer numbers: round-off, which a hundred steps of a swinging chain may enlarge a thousandfold.
+    // The same scheme in fewer numbers, so rounding, a few u of speeds and positions in each of a hundred steps, enlarged as the
+    // motion enlarges what differs at its start: seen by starting a little faster.
+    constexpr double more = 1e-8, rounding = 100 * 4e-16;
+    Bodies faster = sample.bodies;
+    for (BodyState& s : faster) s.v_WC *= 1 + more, s.w_WB *= 1 + more;
+    const Bodies flat = end(true, sample.bodies), full = end(false, sample.bodies), other = end(true, faster);
+    double growth_x = 1, growth_v = 1;
     for (std::size_t b = 0; b < flat.size(); ++b) {
-      EXPECT_LE((flat[b].p_WC - full[b].p_WC).norm(), 1e-12) << i;
-      EXPECT_LE((flat[b].v_WC - full[b].v_WC).norm(), 1e-11) << i;
+      growth_x = std::max(growth_x, (flat[b].p_WC - other[b].p_WC).norm() / more);
+      growth_v = std::max(growth_v, (flat[b].v_WC - other[b].v_WC).norm() / more);
+    }
+    for (std::size_t b = 0; b < flat.size(); ++b) {
+      EXPECT_LE((flat[b].p_WC - full[b].p_WC).norm(), rounding * growth_x) << i;
+      EXPECT_LE((flat[b].v_WC - full[b].v_WC).norm(), rounding * growth_v) << i;
     }
   }
 }

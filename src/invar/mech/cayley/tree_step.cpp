@@ -294,13 +294,14 @@ Verdict Tree<G>::step(double h, Loading* loading) {
     if (iterations_ == 1) scale = std::max(scale, now);
     // The next increment is small of second order, or smaller than this one by the ratio of the last two, unless what the
     // Jacobian leaves out takes over. Increments that are small and no longer shrink are rounding: rows of ties are positions
-    // over h, and singular configurations enlarge it.
-    const double rounding = kRounding * scale;
+    // over h, and singular configurations enlarge it. Those of an inexact Jacobian may shrink slowly and are none as long as they
+    // do.
+    const double rounding = kRounding * scale, stalled = inexact_ > 0 ? 1.0 : 0.7;
     const double shrank = iterations_ > 1 ? now / before : (inexact_ > 0 ? 1.0 : kSmall);
     if (iterations_ > 1) feedback *= shrank;  // what a load gives back to the motion shrinks as the increments do
     if (iterations_ > 2 && now > kClear * rounding) measure_contraction(shrank);
     const bool last = now <= rounding || now * std::max({shrank, inexact_, feedback}) <= rounding ||
-                      (iterations_ > 2 && now > 0.7 * before && now <= kNoise * scale + kRounding * reach / std::abs(h));
+                      (iterations_ > 2 && now >= stalled * before && now <= kNoise * scale + kRounding * reach / std::abs(h));
     if (last) {
       if (!finish(h)) break;
       return {};
