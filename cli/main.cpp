@@ -47,6 +47,8 @@ int go(int argc, char** argv) {
   add_check(app, context);
   add_info(app, context);
   add_eval(app, context);
+  add_equilibrium(app, context);
+  add_modes(app, context);
   add_run(app, context);
   add_compare(app, context);
   add_report(app, context);

@@ -20,6 +20,8 @@ struct Context {
 void add_check(CLI::App& app, Context& context);
 void add_info(CLI::App& app, Context& context);
 void add_eval(CLI::App& app, Context& context);
+void add_equilibrium(CLI::App& app, Context& context);
+void add_modes(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_compare(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs `equilibrium` and `modes`: where a mechanism rests, and how it moves about there.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "console.hpp"
+#include "invar/io/model_file.hpp"
+#include "invar/io/state_json.hpp"
+#include "invar/mech/kinematics.hpp"
+#include "invar/mech/minimal/equilibrium.hpp"
+#include "invar/run/words.hpp"
+
+namespace invar::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string model, state;
+  bool json = false, find = false;
+};
+
+/// A mechanism at a state, in minimal coordinates.
+struct Placed {
+  Model model;
+  Minimal minimal;
+  State x;
+  explicit Placed(Model&& m) : model(std::move(m)), minimal(model) {}
+};
+
+Result<std::unique_ptr<Placed>> placed_at(const Arguments& args, Context& context) {
+  std::vector<std::string> warnings;
+  auto model = read_model(args.model, &warnings);
+  warn(warnings, context);
+  if (!model) return tl::unexpected(model.error());
+  auto placed = std::make_unique<Placed>(std::move(*model));
+  Start start(placed->model);
+  const std::string source = args.state == "-" ? "stdin" : args.state;
+  if (!args.state.empty()) {
+    auto text = read_text(args.state);
+    if (!text) return tl::unexpected(text.error());
+    auto read = start_from_json(placed->model, *text, source);
+    if (!read) return tl::unexpected(read.error());
+    start = std::move(*read);
+  }
+  auto x = state_at(placed->minimal, start);
+  if (!x) return fail(x.error().kind, x.error().what, args.state.empty() ? args.model : source);
+  for (const std::string& sentence : displaced(placed->minimal, start, *x)) say("note: " + sentence, context);
+  placed->x = std::move(*x);
+  return placed;
+}
+
+Result<Equilibrium> equilibrium_of(Placed& p, const Arguments& args) {
+  Equilibrium out;
+  if (const Verdict verdict = find_equilibrium(p.minimal, Load(p.model), {}, p.x, out); !verdict.ok())
+    return fail(ErrorKind::Numerics, words(verdict, p.model), args.model);
+  if (!out.found)
+    return fail(ErrorKind::Numerics,
+                fmt::format("no equilibrium was found from here: after {} steps {:.3g} N or N m are still acting on '{}', which "
+                            "nothing holds",
+                            out.iterations, std::abs(out.force), out.freedom),
+                args.model);
+  return out;
+}
+
+// By joints, turns and all, where they place everything; otherwise by bodies.
+Json state_of(const Placed& p) {
+  Bodies bodies;
+  p.minimal.bodies(p.x, bodies);
+  const auto list = [](const auto& v) { return std::vector<double>(v.data(), v.data() + v.size()); };
+  bool floats = false;
+  for (const JointTree::Node& n : p.minimal.tree().nodes()) floats = floats || n.joint < 0;
+  Json out;
+  if (floats) {
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      const Quat& q = bodies[b].q_WB;
+      out["bodies"][p.model.bodies()[b].name] = {{"p", list(bodies[b].p_WC)}, {"q", {q.w(), q.x(), q.y(), q.z()}}};
+    }
+    return out;
+  }
+  VecX q, v;
+  joint_coordinates(p.model, bodies, q, v);
+  unwind(p.model, p.x.wound, q);
+  out["joints"] = Json::object();
+  for (const Joint& joint : p.model.joints())
+    if (joint.nq > 0) out["joints"][joint.name] = {{"q", list(VecX(q.segment(joint.q0, joint.nq)))}};
+  return out;
+}
+
+void equilibrium_verb(const Arguments& args, Context& context) {
+  auto placed = placed_at(args, context);
+  if (!placed) return report(placed.error(), context);
+  auto found = equilibrium_of(**placed, args);
+  if (!found) return report(found.error(), context);
+  say(fmt::format("{} equilibrium, {}", name(found->stability),
+                  counted(static_cast<std::size_t>(found->iterations), "step", "steps")),
+      context);
+  print_json(state_of(**placed));
+}
+
+struct Part {
+  std::string name;
+  std::complex<double> value;
+};
+
+// What a mode does to every freedom of the model, and to floating bodies.
+std::vector<Part> parts_of(const Placed& p, const Linear& linear, const Mode& mode) {
+  std::vector<Part> out;
+  for (const Joint& joint : p.model.joints())
+    for (int k = 0; k < joint.nv; ++k)
+      out.push_back({joint.nv == 1 ? joint.name : fmt::format("{}.{}", joint.name, k), mode.joints[joint.v0 + k]});
+  const JointTree& tree = p.minimal.tree();
+  for (std::size_t i = 0; i < tree.independent().size(); ++i)
+    if (tree.joint_of(tree.independent()[i]) < 0)
+      out.push_back({linear.coordinates[i], mode.shape[static_cast<Eigen::Index>(i)]});
+  return out;
+}
+
+Json json_of(const Placed& p, const Linear& linear, const Modes& modes) {
+  Json out;
+  out["stability"] = name(stability_of(modes));
+  out["symmetric"] = modes.symmetric;
+  out["acceleration"] = linear.vdot.size() > 0 ? linear.vdot.lpNorm<Eigen::Infinity>() : 0.0;
+  out["coordinates"] = linear.coordinates;
+  out["modes"] = Json::array();
+  for (const Mode& mode : modes.modes) {
+    Json shape = Json::object();
+    for (const Part& part : parts_of(p, linear, mode)) shape[part.name] = {part.value.real() + 0.0, part.value.imag() + 0.0};
+    out["modes"].push_back({{"value", {mode.value.real(), mode.value.imag()}},
+                            {"frequency", mode.frequency()},
+                            {"natural_frequency", mode.natural_frequency()},
+                            {"damping_ratio", mode.damping_ratio()},
+                            {"zero", modes.is_zero(mode)},
+                            {"shape", shape}});
+  }
+  return out;
+}
+
+// The three freedoms that move most, with the side to which they move.
+std::string shape_of(std::vector<Part> parts) {
+  std::stable_sort(parts.begin(), parts.end(),
+                   [&](const Part& a, const Part& b) { return std::abs(a.value) > std::abs(b.value) * (1 + 1e-9); });
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, parts.size()); ++i) {
+    const auto c = parts[i].value;
+    if (std::abs(c) < 1e-3) continue;
+    const bool straight = std::abs(c.imag()) < 1e-6 * std::abs(c);
+    out += fmt::format("{}{} {:.3g}{}", out.empty() ? "" : ", ", parts[i].name, straight ? c.real() : std::abs(c),
+                       straight ? "" : fmt::format(" at {:.0f}°", std::arg(c) * 180 / std::numbers::pi + 0.0));
+  }
+  return out;
+}
+
+void print_modes(const Placed& p, const Linear& linear, const Modes& modes) {
+  fmt::print("{:>14} {:>14} {:>12} {:>14}  {}\n", "frequency [Hz]", "natural [Hz]", "damping", "decay [1/s]", "moves most");
+  for (const Mode& mode : modes.modes) {
+    if (modes.is_zero(mode)) {
+      fmt::print("{:>14} {:>14} {:>12} {:>14}  {}\n", "none", "", "", "", shape_of(parts_of(p, linear, mode)));
+      continue;
+    }
+    fmt::print("{:>14.6g} {:>14.6g} {:>12.4g} {:>14.4g}  {}\n", mode.frequency(), mode.natural_frequency(),
+               mode.damping_ratio() + 0.0, 0.0 - mode.value.real(), shape_of(parts_of(p, linear, mode)));
+  }
+  fmt::print("{}\n", name(stability_of(modes)));
+}
+
+void modes_verb(const Arguments& args, Context& context) {
+  auto placed = placed_at(args, context);
+  if (!placed) return report(placed.error(), context);
+  Placed& p = **placed;
+  if (args.find)
+    if (const auto found = equilibrium_of(p, args); !found) return report(found.error(), context);
+  Linear linear;
+  if (const Verdict verdict = linearize(p.minimal.tree(), p.x.q, p.x.v, p.x.wound, Load(p.model), linear); !verdict.ok())
+    return report(Error{ErrorKind::Numerics, words(verdict, p.model), args.model}, context);
+  const Modes modes = modes_of(p.minimal.tree(), linear);
+  const double left = linear.vdot.size() > 0 ? linear.vdot.lpNorm<Eigen::Infinity>() : 0.0;
+  if (left > 1e-6)
+    say(fmt::format(
+            "note: this is no equilibrium, accelerations are up to {:.3g}: the modes are those of the motion beside the one "
+            "that starts here (--equilibrium looks for one first)",
+            left),
+        context);
+  if (args.json) return print_json(json_of(p, linear, modes));
+  print_modes(p, linear, modes);
+}
+
+constexpr const char* kState = "State by bodies or by joints, JSON file or - for stdin; default: [initial] of the model, at rest";
+
+}  // namespace
+
+void add_equilibrium(CLI::App& app, Context& context) {
+  auto* verb = app.add_subcommand("equilibrium", "Where the mechanism rests under gravity and springs, as a state in JSON");
+  auto args = std::make_shared<Arguments>();
+  verb->add_option("model", args->model, "Model file")->required();
+  verb->add_option("--state", args->state, kState);
+  verb->footer("Example: invar equilibrium models/pendulum.toml | invar eval models/pendulum.toml --state -");
+  verb->callback([args, &context] { equilibrium_verb(*args, context); });
+}
+
+void add_modes(CLI::App& app, Context& context) {
+  auto* verb = app.add_subcommand("modes", "Frequencies, damping and shapes of small motions about a state");
+  auto args = std::make_shared<Arguments>();
+  verb->add_option("model", args->model, "Model file")->required();
+  verb->add_option("--state", args->state, kState);
+  verb->add_flag("--equilibrium", args->find, "Look for an equilibrium from there first");
+  verb->add_flag("--json", args->json, "All values and shapes as JSON");
+  verb->footer("Example: invar modes models/double_pendulum.toml --equilibrium --json");
+  verb->callback([args, &context] { modes_verb(*args, context); });
+}
+
+}  // namespace invar::cli

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Equilibria and modes against closed forms and against the motion itself.
+#include "invar/mech/minimal/modes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numbers>
+
+#include "invar/base/largest.hpp"
+#include "invar/integrate/dopri5.hpp"
+#include "invar/mech/assemble.hpp"
+#include "invar/mech/augmented.hpp"
+#include "invar/mech/kinematics.hpp"
+#include "invar/mech/minimal/equilibrium.hpp"
+#include "invar/mech/natural.hpp"
+#include "support/campaign.hpp"
+#include "support/march.hpp"
+#include "support/redescribed.hpp"
+#include "support/states.hpp"
+
+namespace invar::testing {
+namespace {
+
+constexpr double kTurn = 2 * std::numbers::pi;
+
+/// Rods of 1 m and 1 kg hanging from each other on hinges about x.
+ModelSpec rods(int count, double damping = 0) {
+  ModelSpec spec;
+  for (int i = 0; i < count; ++i) {
+    BodySpec body;
+    body.name = "rod" + std::to_string(i);
+    body.inertia = solid_box(1, {1e-3, 1e-3, 1});
+    body.inertia.p_BC = Vec3(0, 0, -0.5);
+    spec.bodies.push_back(body);
+    JointSpec joint;
+    joint.name = "hinge" + std::to_string(i), joint.kind = JointKind::Revolute, joint.axis = Vec3::UnitX();
+    joint.child = body.name;
+    if (i > 0) joint.parent = spec.bodies[static_cast<std::size_t>(i - 1)].name, joint.at_parent.p = Vec3(0, 0, -1);
+    if (damping > 0) joint.damping = {damping};
+    spec.joints.push_back(joint);
+  }
+  return spec;
+}
+
+struct Resting {
+  Model model;
+  Minimal minimal;
+  State x;
+  Equilibrium found;
+  explicit Resting(const ModelSpec& spec, const std::vector<double>& q = {}) : Resting(build(spec), q) {}
+  explicit Resting(Model&& m, const std::vector<double>& q = {}) : model(std::move(m)), minimal(model) {
+    JointState joints = JointState::initial(model);
+    for (std::size_t i = 0; i < q.size(); ++i) joints.q[static_cast<Eigen::Index>(i)] = q[i];
+    minimal.set(place(model, joints), x);
+  }
+  bool rest() {
+    const Verdict verdict = find_equilibrium(minimal, Load(model), {}, x, found);
+    EXPECT_TRUE(verdict.ok()) << name(verdict.status);
+    return verdict.ok() && found.found;
+  }
+};
+
+// ω² = m g l/2 / (m l²/3 + I of the thickness), in closed form to the digits of the inertia.
+TEST(Modes, OfAPendulumHaveItsFrequency) {
+  Resting p(rods(1), {1.9});
+  ASSERT_TRUE(p.rest());
+  EXPECT_NEAR(p.x.q[0], 0, 1e-12);
+  EXPECT_EQ(p.found.stability, Stability::Stable);
+  ASSERT_EQ(p.found.modes.modes.size(), 1u);
+  const Mode& mode = p.found.modes.modes[0];
+  const double I = p.model.bodies()[0].inertia.I_C(0, 0) + 0.25;
+  EXPECT_NEAR(mode.value.imag(), std::sqrt(9.81 * 0.5 / I), 1e-12);
+  EXPECT_EQ(mode.value.real(), 0);
+  EXPECT_NEAR(mode.frequency(), std::sqrt(9.81 * 0.5 / I) / kTurn, 1e-12);
+}
+
+// M = [[J + 1, 1/2], [1/2, J]] in angles to the vertical, J = 1/3 + I; K = g diag(3/2, 1/2). The two values of ω² are roots of a
+// quadratic equation.
+TEST(Modes, OfADoublePendulumHaveItsFrequencies) {
+  Resting p(rods(2), {0.7, -2.2});
+  ASSERT_TRUE(p.rest());
+  EXPECT_TRUE(p.found.modes.symmetric);
+  const double J = p.model.bodies()[0].inertia.I_C(0, 0) + 0.25, g = 9.81;
+  const double a = (J + 1) * J - 0.25, b = -((J + 1) * 0.5 * g + J * 1.5 * g), c = 0.75 * g * g;
+  const double root = std::sqrt(b * b - 4 * a * c);
+  ASSERT_EQ(p.found.modes.modes.size(), 2u);
+  EXPECT_NEAR(p.found.modes.modes[0].value.imag(), std::sqrt((-b - root) / (2 * a)), 1e-11);
+  EXPECT_NEAR(p.found.modes.modes[1].value.imag(), std::sqrt((-b + root) / (2 * a)), 1e-11);
+  // In the slow one both rods swing to the same side, in the fast one against each other.
+  EXPECT_GT((p.found.modes.modes[0].joints[1] / p.found.modes.modes[0].joints[0]).real(), 0);
+  EXPECT_LT((p.found.modes.modes[1].joints[1] / p.found.modes.modes[1].joints[0]).real(), -1);
+}
+
+TEST(Modes, TellAnUprightPendulumFromAHangingOne) {
+  Resting upright(rods(1), {std::numbers::pi});
+  ASSERT_TRUE(upright.rest());
+  EXPECT_EQ(upright.found.iterations, 0);
+  EXPECT_EQ(upright.found.stability, Stability::Unstable);
+  ASSERT_EQ(upright.found.modes.modes.size(), 2u);  // exp(±t/T), no pair
+  EXPECT_NEAR(upright.found.modes.modes[1].value.real(), -upright.found.modes.modes[0].value.real(), 1e-12);
+  Resting beside(rods(1), {std::numbers::pi - 1e-3});
+  ASSERT_TRUE(beside.rest());
+  EXPECT_EQ(beside.found.stability, Stability::Stable);
+}
+
+// s² I + s c + k = 0: real part -c/2I, modulus √(k/I).
+TEST(Modes, OfADampedPendulumHaveItsDampingRatio) {
+  Resting p(rods(1, 0.4), {0.3});
+  ASSERT_TRUE(p.rest());
+  EXPECT_FALSE(p.found.modes.symmetric);
+  const double I = p.model.bodies()[0].inertia.I_C(0, 0) + 0.25, k = 9.81 * 0.5;
+  ASSERT_EQ(p.found.modes.modes.size(), 1u);
+  EXPECT_NEAR(p.found.modes.modes[0].damping_ratio(), 0.4 / (2 * std::sqrt(k * I)), 1e-12);
+  EXPECT_NEAR(p.found.modes.modes[0].natural_frequency(), std::sqrt(k / I) / kTurn, 1e-12);
+}
+
+TEST(Equilibrium, IsRefusedWithTheFreedomThatNothingHolds) {
+  ModelSpec spec = rods(1);
+  BodySpec sled;
+  sled.name = "sled", sled.inertia = solid_box(2, {0.1, 0.1, 0.1});
+  JointSpec slope;
+  slope.name = "slope", slope.kind = JointKind::Prismatic, slope.axis = Vec3(1, 0, -1).normalized(), slope.child = "sled";
+  spec.bodies.push_back(sled), spec.joints.push_back(slope);
+  Resting p(spec, {0.5, 0});
+  EXPECT_FALSE(p.rest());
+  EXPECT_EQ(p.found.freedom, "slope");
+  EXPECT_NEAR(p.found.force, 2 * 9.81 / std::sqrt(2.0), 1e-9);
+  // A stop holds it, by force over stiffness inside.
+  spec.joints[1].limits = {{-0.5}, {0.5}, 1e4, 0};
+  Resting held(spec, {0.5, 0});
+  ASSERT_TRUE(held.rest());
+  EXPECT_NEAR(held.x.q[1], 0.5 + 2 * 9.81 / std::sqrt(2.0) / 1e4, 1e-10);
+}
+
+/// A drawn mechanism on springs, with no damping, friction or stops; loops where asked.
+Mechanism on_springs(std::uint64_t at, int loops, bool damped) {
+  Random random(at);
+  MechanismOptions options{
+      .bodies = loops > 0 ? 6 : 3, .loops = loops, .mass_ratio = 5, .passive = false, .locked = false, .kinds = {}};
+  if (loops > 0) options.kinds = {JointKind::Revolute, JointKind::Spherical, JointKind::Universal, JointKind::Cylindrical};
+  Mechanism m = random_mechanism(random, options);
+  for (JointSpec& joint : m.spec.joints) {
+    const auto nv = static_cast<std::size_t>(freedoms(joint.kind));
+    joint.spring.stiffness.assign(nv, 40 + 60 * random.uniform(0, 1));
+    if (damped) joint.damping.assign(nv, 0.1 + random.uniform(0, 1));
+  }
+  return m;
+}
+
+template <class F>
+void for_resting(int usual, std::uint64_t start, bool damped, F&& f) {
+  int seen = 0, lost = 0;
+  for (int k = 0; k < cases(usual); ++k) {
+    const std::uint64_t at = seed(start) + static_cast<std::uint64_t>(k);
+    const Mechanism m = on_springs(at, k % 2, damped);
+    Model model = build(m.spec);
+    Resting r(std::move(model));
+    r.minimal.set(at_rest(r.model, m.X_WB), r.x);
+    const std::string what = "seed " + std::to_string(at) + ": " + describe(m.spec);
+    Equilibrium found;
+    const Verdict verdict = find_equilibrium(r.minimal, Load(r.model), {}, r.x, r.found);
+    // Loops may lock, or become singular, on the way to where springs and weight want them.
+    if (!verdict.ok() || !r.found.found) {
+      ++lost;
+      continue;
+    }
+    ++seen;
+    f(r, m, what);
+  }
+  EXPECT_LE(4 * lost, seen) << lost << " not found";
+}
+
+// What is left is rounding of forces near 1e2 on masses near 1: 1e-9 m/s² or rad/s² where bodies are light.
+TEST(Equilibrium, LeavesNoAccelerationInAnyFormulation) {
+  for_resting(24, 4100, false, [](Resting& r, const Mechanism&, const std::string& what) {
+    Bodies bodies;
+    r.minimal.bodies(r.x, bodies);
+    std::vector<std::unique_ptr<Formulation>> all;
+    all.push_back(std::make_unique<Minimal>(r.model));
+    all.push_back(std::make_unique<Augmented>(r.model));
+    if (natural_objection(r.model).empty()) all.push_back(std::make_unique<Natural>(r.model));
+    double lightest = 1;
+    for (const Body& body : r.model.bodies()) lightest = std::min(lightest, body.inertia.mass);
+    for (const auto& formulation : all) {
+      State x;
+      formulation->set(bodies, x, r.x.wound);
+      Evaluation e;
+      ASSERT_TRUE(formulation->evaluate(x, Load(r.model), e).ok()) << what;
+      for (const BodyAcceleration& a : e.accelerations) {
+        EXPECT_LE(a.a_WC.norm(), 1e-8 / lightest) << what;
+        EXPECT_LE(a.alpha_WB.norm(), 1e-7 / lightest) << what;
+      }
+    }
+    EXPECT_NE(r.found.stability, Stability::Unstable) << what;
+  });
+}
+
+TEST(Modes, WithoutDampingAreImaginaryAndWithDampingDecay) {
+  for_resting(16, 4200, false, [](Resting& r, const Mechanism&, const std::string& what) {
+    EXPECT_TRUE(r.found.modes.symmetric) << what;
+    for (const Mode& mode : r.found.modes.modes)
+      if (!r.found.modes.is_zero(mode)) {
+        EXPECT_EQ(mode.value.real(), 0) << what;
+      }
+  });
+  for_resting(16, 4300, true, [](Resting& r, const Mechanism&, const std::string& what) {
+    for (const Mode& mode : r.found.modes.modes) EXPECT_LE(mode.value.real(), 1e-9 * r.found.modes.largest) << what;
+  });
+}
+
+std::vector<double> sizes(const Modes& modes) {
+  std::vector<double> out;
+  for (const Mode& mode : modes.modes) out.push_back(std::abs(mode.value));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// K and Γ carry rounding of some 1e-13 of their largest entries, so do the squares of frequencies; 1e-9 leaves room for the
+// conditions of Γ and of the closures.
+void expect_same(const std::vector<double>& a, const std::vector<double>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i] * a[i], b[i] * b[i], 1e-9 * a.back() * a.back()) << what;
+}
+
+// Other freedoms are other coordinates of the same motion.
+TEST(Modes, DoNotDependOnTheChoiceOfFreedomsNorOnTheWorld) {
+  for_resting(20, 4400, false, [](Resting& r, const Mechanism& m, const std::string& what) {
+    const std::vector<double> mine = sizes(r.found.modes);
+    // All dependent freedoms of the model wanted as independent ones, as far as that goes.
+    std::vector<int> wanted;
+    for (const int d : r.minimal.tree().dependent())
+      if (const int f = r.minimal.tree().freedom_of_model(d); f >= 0) wanted.push_back(f);
+    Bodies bodies;
+    r.minimal.bodies(r.x, bodies);
+    JointTree other(r.model, wanted);
+    VecX q, v;
+    other.measure(bodies, r.x.wound, q, v);
+    ASSERT_TRUE(other.choose(q).ok()) << what;
+    Linear linear;
+    if (linearize(other, q, 0 * v, r.x.wound, Load(r.model), linear).ok() && other.condition() > 1e-4) {
+      expect_same(mine, sizes(modes_of(other, linear)), what + ", other freedoms");
+    }
+    // Seen from another World, or with bodies and joints in another order.
+    Random random(3);
+    const Sample here{m, r.model, bodies, Load(r.model)};
+    for (const Redescribed& d : {in_another_world(here, random), in_another_order(here, random)}) {
+      const Model model = build(d.spec);
+      Minimal minimal(model);
+      State x;
+      minimal.set(d.bodies, x);
+      Linear there;
+      ASSERT_TRUE(linearize(minimal.tree(), x.q, x.v, x.wound, Load(model), there).ok()) << what;
+      expect_same(mine, sizes(modes_of(minimal.tree(), there)), what + ", redescribed");
+    }
+  });
+}
+
+// The motion that starts in a mode stays in it: q(t) = ε shape cos(ωt), up to ε² of nonlinearity and the integrator's 1e-12.
+TEST(Modes, AreFollowedByASmallFreeMotion) {
+  int seen = 0;
+  for_resting(8, 4500, false, [&](Resting& r, const Mechanism&, const std::string& what) {
+    for (const Mode& mode : r.found.modes.modes) {
+      if (r.found.modes.is_zero(mode) || mode.value.real() != 0) continue;
+      constexpr double e = 1e-5;
+      Linear linear;
+      ASSERT_TRUE(linearize(r.minimal.tree(), r.x.q, r.x.v, r.x.wound, Load(r.model), linear).ok());
+      const VecX u = e * (linear.balance.E * mode.shape.real());
+      State x = r.x;
+      r.minimal.retract(r.x, u, x);
+      ASSERT_TRUE(r.minimal.settle(x).ok()) << what;
+      System system(r.minimal);
+      const double end = 0.4 * kTurn / mode.value.imag();
+      ErrorControl tight;
+      tight.relative_tolerance = tight.position_tolerance = tight.velocity_tolerance = tight.auxiliary_tolerance = 1e-13;
+      Dopri5 method(tight);
+      if (!march(system, method, 0, end, end, x).verdict.ok()) continue;
+      // Rates of the independent freedoms say it without charts: -ε ω shape sin(ωt).
+      double off = 0, size = 0;
+      for (std::size_t i = 0; i < r.minimal.tree().independent().size(); ++i) {
+        const double want = -e * mode.value.imag() * mode.shape[static_cast<Eigen::Index>(i)].real() * std::sin(0.4 * kTurn);
+        keep_largest(size, std::abs(e * mode.value.imag() * mode.shape[static_cast<Eigen::Index>(i)].real()));
+        keep_largest(off, std::abs(x.v[r.minimal.tree().independent()[i]] - want));
+      }
+      ++seen;
+      EXPECT_LE(off, 1e-3 * size + 1e-10) << what;
+    }
+  });
+  EXPECT_GE(seen, 10);
+}
+
+}  // namespace
+}  // namespace invar::testing

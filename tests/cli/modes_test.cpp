@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs equilibrium and modes, from the outside.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "support/folder.hpp"
+
+namespace invar::testing {
+namespace {
+
+using nlohmann::json;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(EquilibriumVerb, GivesAStateThatEvalTakesAndThatDoesNotAccelerate) {
+  Folder folder;
+  for (const char* name : {"pendulum", "four_bar", "slider_crank", "stewart", "all_joints", "paper_a_chain"}) {
+    const Ended e = invar({"equilibrium", model(name)});
+    ASSERT_EQ(e.code, 0) << name << e.err;
+    EXPECT_TRUE(has(e.err, "equilibrium")) << e.err;
+    write_file(folder / "state.json", e.out);
+    const Ended there = invar({"eval", model(name), "--state", folder / "state.json"});
+    ASSERT_EQ(there.code, 0) << name << there.err;
+    // JSON has all digits; what is left is rounding of weights near 1e2 N on masses of some kg.
+    for (const auto& [body, values] : json::parse(there.out)["bodies"].items())
+      for (const json& a : values["a"]) EXPECT_LE(std::abs(a.get<double>()), 1e-7) << name << " " << body;
+  }
+}
+
+TEST(EquilibriumVerb, RefusesWhatNothingHoldsByName) {
+  const Ended e = invar({"equilibrium", model("two_rods")});
+  EXPECT_EQ(e.code, 3);
+  EXPECT_EQ(e.out, "");
+  EXPECT_TRUE(has(e.err, "nothing holds") && has(e.err, "rod")) << e.err;
+  EXPECT_EQ(invar({"equilibrium", "no_such_file.toml"}).code, 2);
+  EXPECT_EQ(invar({"equilibrium", model("pendulum"), "--state", "no_such_file.json"}).code, 2);
+}
+
+// A rod of 1 m on a hinge at its end: ω² = 3g/2l up to its thickness.
+TEST(ModesVerb, TellsTheFrequencyOfAPendulum) {
+  const Ended e = invar({"modes", model("pendulum"), "--equilibrium", "--json"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json out = json::parse(e.out);
+  EXPECT_EQ(out["stability"], "stable");
+  ASSERT_EQ(out["modes"].size(), 1u);
+  EXPECT_NEAR(out["modes"][0]["frequency"].get<double>(), 0.6104, 1e-3);
+  EXPECT_EQ(out["modes"][0]["shape"]["hinge"][0], 1);
+  EXPECT_LE(out["acceleration"].get<double>(), 1e-10);
+  const Ended words = invar({"modes", model("pendulum"), "--equilibrium"});
+  EXPECT_TRUE(has(words.out, "0.610") && has(words.out, "hinge 1") && has(words.out, "stable")) << words.out;
+}
+
+TEST(ModesVerb, SaysWhereAStateIsNoEquilibrium) {
+  const Ended e = invar({"modes", model("double_pendulum")});
+  EXPECT_EQ(e.code, 0) << e.err;
+  EXPECT_TRUE(has(e.err, "no equilibrium")) << e.err;
+  EXPECT_FALSE(has(invar({"modes", model("double_pendulum"), "--equilibrium"}).err, "no equilibrium"));
+}
+
+TEST(ModesVerb, HelpHasAnExample) {
+  EXPECT_TRUE(has(invar({"modes", "--help"}).out, "Example: invar modes "));
+  EXPECT_TRUE(has(invar({"equilibrium", "--help"}).out, "Example: invar equilibrium "));
+}
+
+}  // namespace
+}  // namespace invar::testing
