@@ -6,6 +6,7 @@
 
 #include "alloc/count_heap.hpp"
 #include "invar/control/disturbance.hpp"
+#include "invar/control/drive.hpp"
 #include "invar/integrate/make.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
@@ -146,6 +147,23 @@ TEST(HeapCount, SeesEveryWayToTheHeap) {
   EXPECT_TRUE(seen());
   v.setZero();
   EXPECT_FALSE(seen());
+}
+
+TEST(Drive, NeverCallsTheHeap) {
+  for (const Start& start :
+       {drawn(1, {.bodies = 12, .kinds = {JointKind::Revolute, JointKind::Spherical}}), shipped("four_bar"), shipped("crane")}) {
+    const Joint* hinge = nullptr;
+    for (const Joint& joint : start.model.joints())
+      if (!hinge && joint.kind == JointKind::Revolute) hinge = &joint;
+    ASSERT_NE(hinge, nullptr);
+    const auto drive = *Drive::build(start.model, {{hinge->name, 0, Sinusoid{1, 2, 0, 0}}});
+    Load load(start.model);
+    drive->add(0.0, start.bodies, load);  // rank is decided
+    const HeapCount count;
+    drive->add(0.1, start.bodies, load);
+    EXPECT_EQ(count.calls(), 0) << start.model.name();
+    EXPECT_NE(load.efforts.norm(), 0);
+  }
 }
 
 class StepLoop : public ::testing::TestWithParam<std::tuple<Plant, std::string>> {};

@@ -30,6 +30,16 @@ TEST(ScenarioFile, SmallestScenarioTakesDefaults) {
   EXPECT_EQ(s->start.joints.q[0], 0.5) << "the model's [initial]";
 }
 
+TEST(ScenarioFile, DrivenJointsStartWhereTheirDrivesDo) {
+  auto s = parse_scenario(scenario("[time]\nstart = 1\nend = 2\n[[drive]]\njoint = 'hinge'\n"
+                                   "signal = { kind = 'polynomial', coefficients = [0.1, 2] }\n"),
+                          kPath);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s->start.joints.q[0], 2.1);
+  EXPECT_EQ(s->start.joints.v[0], 2);
+  EXPECT_EQ(s->environments.size(), 1u);
+}
+
 TEST(ScenarioFile, RecordsTheGroupsThatAreNamedAndNoOthers) {
   for (const char* named : kRecordGroups) {
     auto s = parse_scenario(scenario(kTime + "[record]\nwhat = ['" + named + "']\n"), kPath);
@@ -295,6 +305,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{scenario(kTime + "[[disturbance]]\nbody = 'rod'\nforce = [1, 0, 0]\nsignal = { kind = 'pulse', from = 2, to = 1 }\n"),
             ":7:10", "pulse"},
         Bad{scenario(kTime + "[[effort]]\njoint = 'hinge'\nfreedom = 1\nvalue = 1\n"), ":6:11", "freedom"},
+        Bad{scenario(kTime + "[[drive]]\njoint = 'hinge'\n"), ":4:1", "'signal'"},
+        Bad{scenario(kTime + "[[drive]]\njoint = 'hing'\nsignal = { kind = 'constant' }\n"), ":5:9", "did you mean 'hinge'"},
+        Bad{scenario(kTime + "[[drive]]\njoint = 'hinge'\nsignal = { kind = 'ramp', from = 0, to = 1 }\n"), ":", "follow"},
+        Bad{scenario(kTime + "[initial]\njoints = { hinge = { q = 0.25 } }\n[[drive]]\njoint = 'hinge'\n"
+                             "signal = { kind = 'constant', value = 1 }\n"),
+            ":", "starts where its drive does"},
         Bad{scenario(kTime + "[record]\nwhat = ['energie']\n"), ":5:8", "did you mean 'energy'"},
         Bad{scenario(kTime + "[record]\nevery = 0\n"), ":5:9", "whole number"},
         Bad{scenario(kTime + "[must]\nenergy_drft = { below = 1 }\n"), ":5:", "energy_drift"},

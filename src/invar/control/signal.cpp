@@ -45,6 +45,45 @@ double value_of(const Table& s, Instant at) {
   return s.values[i - 1] + (s.values[i] - s.values[i - 1]) * ((at.t - s.times[i - 1]) / (s.times[i] - s.times[i - 1]));
 }
 
+double rate_of(const Constant&, Instant) { return 0; }
+double rate_of(const Jump&, Instant) { return 0; }
+double rate_of(const Pulse&, Instant) { return 0; }
+double rate_of(const Sinusoid& s, Instant at) {
+  const double w = 2 * std::numbers::pi * s.frequency;
+  return w * s.amplitude * std::cos(w * at.t + s.phase);
+}
+double rate_of(const Ramp& s, Instant at) {
+  return at.inside < s.start || at.inside >= s.stop ? 0.0 : (s.to - s.from) / (s.stop - s.start);
+}
+double rate_of(const Polynomial& s, Instant at) {
+  double sum = 0;
+  for (std::size_t k = s.coefficients.size(); k-- > 1;)
+    sum = sum * (at.t - s.origin) + static_cast<double>(k) * s.coefficients[k];
+  return sum;
+}
+double rate_of(const Table& s, Instant at) {
+  const auto after = std::upper_bound(s.times.begin(), s.times.end(), at.inside);
+  if (after == s.times.begin() || after == s.times.end()) return 0;
+  const auto i = static_cast<std::size_t>(after - s.times.begin());
+  return (s.values[i] - s.values[i - 1]) / (s.times[i] - s.times[i - 1]);
+}
+
+// Only these two bend between their events.
+template <class S>
+double second_of(const S&, Instant) {
+  return 0;
+}
+double second_of(const Sinusoid& s, Instant at) {
+  const double w = 2 * std::numbers::pi * s.frequency;
+  return -w * w * s.amplitude * std::sin(w * at.t + s.phase);
+}
+double second_of(const Polynomial& s, Instant at) {
+  double sum = 0;
+  for (std::size_t k = s.coefficients.size(); k-- > 2;)
+    sum = sum * (at.t - s.origin) + static_cast<double>(k * (k - 1)) * s.coefficients[k];
+  return sum;
+}
+
 double first_after(double t, std::initializer_list<double> events) {
   double next = std::numeric_limits<double>::infinity();
   for (const double event : events)
@@ -101,6 +140,19 @@ std::string flaw_of(const Table& s) {
 
 double value(const Signal& signal, Instant at) {
   return std::visit([at](const auto& s) { return value_of(s, at); }, signal);
+}
+
+double rate(const Signal& signal, Instant at) {
+  return std::visit([at](const auto& s) { return rate_of(s, at); }, signal);
+}
+
+double second_rate(const Signal& signal, Instant at) {
+  return std::visit([at](const auto& s) { return second_of(s, at); }, signal);
+}
+
+bool can_be_followed(const Signal& signal) {
+  return std::holds_alternative<Constant>(signal) || std::holds_alternative<Sinusoid>(signal) ||
+         std::holds_alternative<Polynomial>(signal);
 }
 
 double next_event(const Signal& signal, double t) {

@@ -63,6 +63,13 @@ using Signal = std::variant<Constant, Jump, Pulse, Sinusoid, Ramp, Polynomial, T
 /// The value at an instant. No heap.
 double value(const Signal& signal, Instant at);
 
+/// Its first two derivatives by time, 1/s and 1/s², exact; at an event those of the side from which it is seen.
+double rate(const Signal& signal, Instant at);
+double second_rate(const Signal& signal, Instant at);
+
+/// Whether value and rate are continuous, so that something with inertia can follow: constant, sine, polynomial.
+bool can_be_followed(const Signal& signal);
+
 /// The first event strictly after t, or infinity.
 double next_event(const Signal& signal, double t);
 

@@ -22,6 +22,8 @@ struct EditTables {
 EditTables read_edits(const TomlTable& root, const Scenario& scenario);
 /// Notes what models_of has against them, at the table of the edit.
 void refuse_edit(const EditTables& edits, const EditFlaw& flaw);
+/// [[drive]], or nothing: one environment for all of them, which comes last. Driven joints start where their drives do.
+std::shared_ptr<const Environment> read_drives(const TomlTable& root, const Model& model, double t, Start& start);
 /// [must].
 std::vector<Law> read_laws(const TomlTable& root, const Model& model);
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "invar/control/disturbance.hpp"
+#include "invar/control/drive.hpp"
 #include "invar/io/scenario_parts.hpp"
+#include "invar/mech/kinematics.hpp"
 
 namespace invar {
 
@@ -85,7 +89,55 @@ std::shared_ptr<const Environment> read_effort(const TomlTable& table, const Mod
   return built<EffortSignal>(table, models, spec);
 }
 
+// What drives want at the start is where their joints start, unless the file says otherwise.
+void place_driven(const TomlTable& root, const Model& model, const Drive& drive, double t, Start& start) {
+  const std::vector<bool> by_file = start.named;
+  if (!start.by_bodies && start.named.empty()) start.named.assign(model.joints().size(), false);
+  VecX q = start.joints.q, v = start.joints.v;
+  if (start.by_bodies) joint_coordinates(model, start.bodies, q, v);
+  for (const Drive::Aim& aim : drive.aims(t)) {
+    const Joint& joint = model.joints()[static_cast<std::size_t>(aim.joint)];
+    const bool said = start.by_bodies || (!by_file.empty() && by_file[static_cast<std::size_t>(aim.joint)]);
+    const double here = q[joint.q0 + aim.freedom], rate = v[joint.v0 + aim.freedom];
+    double gap = aim.q - here;
+    if (winds(joint.kind, aim.freedom) && start.by_bodies) gap = std::remainder(gap, 2 * std::numbers::pi);
+    if (said && (std::abs(gap) > 1e-6 || std::abs(aim.v - rate) > 1e-6))
+      root.refuse("initial",
+                  fmt::format("joint '{}' is driven and begins with q = {:g}, v = {:g}, but the start says q = {:g}, v = "
+                              "{:g}; leave it out, and it starts where its drive does",
+                              joint.name, aim.q, aim.v, here, rate));
+    if (start.by_bodies) continue;
+    start.named[static_cast<std::size_t>(aim.joint)] = true;
+    start.joints.q[joint.q0 + aim.freedom] = aim.q;
+    start.joints.v[joint.v0 + aim.freedom] = aim.v;
+  }
+  if (!start.by_bodies) start.joints.name(model, start.named);
+}
+
 }  // namespace
+
+std::shared_ptr<const Environment> read_drives(const TomlTable& root, const Model& model, double t, Start& start) {
+  std::vector<DriveSpec> specs;
+  const std::vector<TomlTable> tables = root.tables("drive");
+  for (const TomlTable& table : tables) {
+    DriveSpec spec;
+    spec.joint = table.string("joint");
+    spec.freedom = table.integer("freedom", 0);
+    spec.correction = table.number("correction", spec.correction);
+    if (!table.has("signal")) table.refuse("", "a drive needs a 'signal', the coordinate of its joint as a function of time");
+    spec.signal = read_signal(table, "signal");
+    if (spec.joint.empty() || !table.has("signal")) return nullptr;
+    specs.push_back(spec);
+    // One more at a time, so that what is wrong is said where it stands.
+    if (auto built = Drive::build(model, specs); !built) return refuse_at(table, built.error()), nullptr;
+  }
+  if (specs.empty()) return nullptr;
+  const auto drive = *Drive::build(model, specs);
+  place_driven(root, model, *drive, t, start);
+  if (const auto bodies = bodies_at(model, start))
+    if (const std::string why = drive->objection(*bodies); !why.empty()) tables.back().refuse("joint", why);
+  return drive;
+}
 
 Signal read_signal(const TomlTable& table, const char* key) {
   const auto signal = table.table(key);

@@ -5,6 +5,9 @@
 //   f = m a + α × s + ω × (ω × s),     n = I α + ω × I ω + s × a
 #include "invar/mech/minimal/dynamics.hpp"
 
+#include <Eigen/Cholesky>
+#include <algorithm>
+
 #include "invar/base/check.hpp"
 
 namespace invar {
@@ -27,6 +30,31 @@ Pose from_centre(const Model& model, const Frame& frame) {
 }  // namespace
 
 VecX inverse_dynamics(const Partition& p, const VecX& vdot) { return p.Gamma * vdot + p.h - p.Q; }
+
+// Rows of the others hold without efforts: Γ_ff v̇_f = Q_f - h_f - Γ_fd v̇_d; those of the driven ones tell the efforts.
+DrivenMotion driven(const Partition& p, const std::vector<int>& which, const VecX& accelerations) {
+  const auto k = static_cast<Eigen::Index>(which.size());
+  INVAR_CHECK(accelerations.size() == k, "one acceleration per driven freedom");
+  DrivenMotion out{VecX::Zero(p.v.size()), VecX(k)};
+  std::vector<int> others;
+  for (int i = 0; i < static_cast<int>(p.v.size()); ++i)
+    if (std::find(which.begin(), which.end(), i) == which.end()) others.push_back(i);
+  for (Eigen::Index i = 0; i < k; ++i) out.vdot[which[static_cast<std::size_t>(i)]] = accelerations[i];
+  const VecX missing = inverse_dynamics(p, out.vdot);
+  const auto f = static_cast<Eigen::Index>(others.size());
+  MatX Gamma(f, f);
+  VecX right(f);
+  for (Eigen::Index i = 0; i < f; ++i) {
+    right[i] = -missing[others[static_cast<std::size_t>(i)]];
+    for (Eigen::Index j = 0; j < f; ++j)
+      Gamma(i, j) = p.Gamma(others[static_cast<std::size_t>(i)], others[static_cast<std::size_t>(j)]);
+  }
+  if (f > 0) right = Gamma.ldlt().solve(right);
+  for (Eigen::Index i = 0; i < f; ++i) out.vdot[others[static_cast<std::size_t>(i)]] = right[i];
+  const VecX total = inverse_dynamics(p, out.vdot);
+  for (Eigen::Index i = 0; i < k; ++i) out.efforts[i] = total[which[static_cast<std::size_t>(i)]];
+  return out;
+}
 
 MatX frame_jacobian(const Model& model, const Partition& p, int frame) {
   const Frame& f = model.frames()[static_cast<std::size_t>(frame)];

@@ -9,6 +9,13 @@ namespace invar {
 /// The efforts on the independent freedoms that, added to what acts, make them accelerate like this: Γ v̇ + h - Q.
 VecX inverse_dynamics(const Partition& p, const VecX& vdot);
 
+/// The mixed problem: these independent freedoms (indices into p.coordinates) accelerate as told, the others as they must.
+struct DrivenMotion {
+  VecX vdot;     ///< of all independent freedoms
+  VecX efforts;  ///< on the driven ones, in the order given, added to what acts
+};
+DrivenMotion driven(const Partition& p, const std::vector<int>& which, const VecX& accelerations);
+
 /// The twist of a named frame in its own axes is J v, its derivative as seen from the frame J v̇ + bias. Frames of the ground
 /// rest.
 MatX frame_jacobian(const Model& model, const Partition& p, int frame);
