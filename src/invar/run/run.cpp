@@ -8,8 +8,7 @@
 #include <cmath>
 
 #include "invar/base/check.hpp"
-#include "invar/mech/kinematics.hpp"
-#include "invar/run/leg.hpp"
+#include "invar/run/watch.hpp"
 #include "invar/run/words.hpp"
 
 namespace invar {
@@ -54,10 +53,6 @@ class Loop {
   bool sample(double t, const State& x, bool on_step);
   bool dense_samples(double t, double t_next, double b);
   double sample_time(long j) const;
-  void watch_rank();
-  void watch_tendons();
-  void watch_chart();
-  bool watch_stops(double t);
   bool go_on();
   bool stopped();
   bool failed(const Verdict& verdict, double t);
@@ -74,17 +69,10 @@ class Loop {
   State x_, between_;
   Observation seen_, sampled_;
   Evaluation evaluation_;
-  bool sample_due_ = true;     // at the start of the next segment
-  double interval_ = 0;        // s; between samples of adaptive methods
-  long next_sample_ = 1;       // index on the grid of sample times
-  Mobility mobility_;          // after the last step
-  double sine_before_ = 1;     // of the weakest row, one step earlier
-  long changes_before_ = 0;    // of rank, before the last edit
-  long charts_ = 0;            // changes of coordinates seen so far
-  std::vector<bool> at_stop_;  // per freedom, after the last step
-  VecX joint_q_, joint_v_;     // of joints with stops
-  long passages_ = 0;          // of singular configurations between steps
-  std::vector<bool> slack_;    // per tendon, after the last step
+  bool sample_due_ = true;  // at the start of the next segment
+  double interval_ = 0;     // s; between samples of adaptive methods
+  long next_sample_ = 1;    // index on the grid of sample times
+  Watch watch_;
   Outcome out_;
   Result<void> sink_{};
   Clock::time_point began_ = Clock::now(), shown_ = began_;
@@ -96,11 +84,8 @@ void Loop::begin(const State& start) {
   leg_->observer.observe(scenario_.start_time, *leg_->formulation, x_, seen_);
   leg_->sampler.observe(scenario_.start_time, *leg_->formulation, x_, sampled_);
   tally_.start(seen_);
-  out_.notes = displaced(*leg_->formulation, scenario_.start, x_);
-  mobility_ = leg_->formulation->mobility();
-  sine_before_ = mobility_.sine;
-  slack_.assign(leg_->model->tendons().size(), false);
-  watch_tendons();
+  watch_.notes = displaced(*leg_->formulation, scenario_.start, x_);
+  watch_.enter(*leg_, scenario_.start_time, x_);
   interval_ = scenario_.sampling.interval;
   if (!(interval_ > 0)) interval_ = (scenario_.end_time - scenario_.start_time) / 1000;
 }
@@ -157,14 +142,9 @@ bool Loop::edit(double t) {
     leg_->observer.carry_on(before, seen_);
     leg_->sampler.carry_on(before, sampled_);
     tally_.edit(seen_);
-    const long changes = mobility_.changes;
-    mobility_ = leg_->formulation->mobility();
-    changes_before_ += changes;
-    sine_before_ = mobility_.sine;
-    slack_.assign(leg_->model->tendons().size(), false);
     sample_due_ = true;
     note_edit(t, edits, std::move(*carried));
-    watch_tendons();
+    watch_.enter(*leg_, t, x_);
   }
   return true;
 }
@@ -172,12 +152,11 @@ bool Loop::edit(double t) {
 void Loop::note_edit(double t, const std::vector<Edit>& edits, Carried&& motion) {
   std::string what;
   for (const Edit& e : edits) what += (what.empty() ? "" : ", ") + words(e);
-  if (out_.notes.size() < 100)
-    out_.notes.push_back(fmt::format(
-        "t = {:g} s: {}: energy {:+.6g} J by the edit, {:+.6g} J by its impulse, momentum {:.3g} N s "
-        "and {:.3g} N m s from outside",
-        t, what, motion.added(), 0 - motion.taken(), (motion.momentum_after.linear - motion.momentum_edited.linear).norm(),
-        (motion.momentum_after.angular - motion.momentum_edited.angular).norm()));
+  watch_.say(fmt::format(
+      "t = {:g} s: {}: energy {:+.6g} J by the edit, {:+.6g} J by its impulse, momentum {:.3g} N s "
+      "and {:.3g} N m s from outside",
+      t, what, motion.added(), 0 - motion.taken(), (motion.momentum_after.linear - motion.momentum_edited.linear).norm(),
+      (motion.momentum_after.angular - motion.momentum_edited.angular).norm()));
   motion.bodies.clear();
   out_.edits.push_back({t, std::move(what), std::move(motion)});
 }
@@ -253,87 +232,8 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
   if (!(t_next > t)) return failed({Status::StepTooSmall, -1, -1, done}, t);
   leg_->observer.observe(t_next, *leg_->formulation, x_, seen_, leg_->integrator->report());
   tally_.step(seen_, leg_->system.loaded());
-  watch_rank();
-  watch_tendons();
-  watch_chart();
-  return watch_stops(t_next);
-}
-
-// A loop that passes a singular configuration gains or loses freedoms there: said, not hidden.
-void Loop::watch_rank() {
-  const Mobility& now = leg_->formulation->mobility();
-  const bool changed = now.changes != mobility_.changes;
-  const bool close = now.near_singular && !mobility_.near_singular;
-  if ((changed || close) && out_.notes.size() < 100) {
-    const std::string at = now.joint < 0 ? "" : fmt::format(" at joint '{}'", leg_->model->joints()[now.joint].name);
-    out_.notes.push_back(changed
-                             ? fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", seen_.t, mobility_.rank, now.rank,
-                                           mobility_.freedoms, now.freedoms, at)
-                             : fmt::format("t = {:g} s: close to a singular configuration{} (sigma {:.1e}): rank {} and mobility "
-                                           "{} still hold",
-                                           seen_.t, at, now.sigma, now.rank, now.freedoms));
-  }
-  // Between two steps: the sine of the weakest row falls and rises again like |t - t0|, and the next step would have crossed
-  // zero.
-  const double least = mobility_.sine, before = sine_before_, after = now.sine;
-  const bool crossed = least < before && least <= after && least < std::max(before, after) - least && least < 0.1;
-  if (crossed && !changed && !close) {
-    ++passages_;
-    if (out_.notes.size() < 100)
-      out_.notes.push_back(
-          fmt::format("t = {:g} s: passed a singular configuration{}, where rank is {} and mobility {}", seen_.t,
-                      mobility_.joint < 0 ? "" : fmt::format(" at joint '{}'", leg_->model->joints()[mobility_.joint].name),
-                      now.rank - 1, now.freedoms + 1));
-  }
-  sine_before_ = mobility_.sine;
-  mobility_ = now;
-}
-
-// Tendons are meant to pull: when one begins to hang loose is said, once for each time.
-void Loop::watch_tendons() {
-  for (std::size_t k = 0; k < slack_.size(); ++k) {
-    const Tendon& tendon = leg_->model->tendons()[k];
-    if (!tendon.is_cable()) continue;
-    const bool slack = pull_of(*leg_->model, tendon, leg_->observer.bodies()).stretch <= 0;
-    if (slack && !slack_[k] && out_.notes.size() < 100)
-      out_.notes.push_back(fmt::format("t = {:g} s: tendon '{}' is slack", seen_.t, tendon.name));
-    slack_[k] = slack;
-  }
-}
-
-// Other independent coordinates describe the same motion; said, because columns of a partition mean something else from then on.
-void Loop::watch_chart() {
-  if (leg_->formulation->mobility().charts == charts_) return;
-  charts_ = leg_->formulation->mobility().charts;
-  if (out_.notes.size() < 100)
-    out_.notes.push_back(
-        fmt::format("t = {:g} s: independent coordinates are now {}", seen_.t, leg_->formulation->chosen_coordinates()));
-}
-
-// A stop that is reached is said, once for each time; it may end the run.
-bool Loop::watch_stops(double t) {
-  const Model& model = *leg_->model;
-  const auto nv = static_cast<std::size_t>(model.nv());
-  if (at_stop_.size() != nv) at_stop_.assign(nv, false), joint_q_.setZero(model.nq()), joint_v_.setZero(model.nv());
-  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
-    const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
-    if (std::none_of(joint.passive.begin(), joint.passive.end(), [](const Passive& p) { return p.has_stops(); })) continue;
-    coordinates_of_joint(model, j, leg_->observer.bodies(), joint_q_, joint_v_);
-    for (int k = 0; k < joint.nv; ++k) {
-      const Passive& p = joint.passive[static_cast<std::size_t>(k)];
-      const auto i = static_cast<std::size_t>(joint.v0 + k);
-      const double q =
-          winds(joint.kind, k) ? nearest_turn(joint_q_[joint.q0 + k], x_.wound[joint.v0 + k]) : joint_q_[joint.q0 + k];
-      const bool at = q <= p.lower || q >= p.upper, reached = at && !at_stop_[i];
-      at_stop_[i] = at;
-      if (!reached) continue;
-      if (out_.notes.size() < 100)
-        out_.notes.push_back(
-            fmt::format("t = {:g} s: joint '{}' reached its {} stop", t, joint.name, q >= p.upper ? "upper" : "lower"));
-      if (scenario_.end_at_stops) return failed({Status::JointStop, -1, j, q}, t);
-    }
-  }
-  return true;
+  const Verdict stop = watch_.step(*leg_, t_next, x_);
+  return stop.ok() || !scenario_.end_at_stops || failed(stop, t_next);
 }
 
 double Loop::sample_time(long j) const {
@@ -395,16 +295,19 @@ bool Loop::failed(const Verdict& verdict, double t) {
 
 Result<Outcome> Loop::outcome() {
   if (!sink_) return tl::unexpected(sink_.error());
-  // The recording of a run that is interrupted, or whose edit is refused, ends with the state that it reached.
-  const bool cut = out_.end == Outcome::End::Interrupted || out_.verdict.status == Status::EditRefused;
+  // The recording of a run that is interrupted, whose edit is refused, or that reached a stop ends with the state that it
+  // reached.
+  const bool cut = out_.end == Outcome::End::Interrupted || out_.verdict.status == Status::EditRefused ||
+                   out_.verdict.status == Status::JointStop;
   if (cut && sampled_.t < seen_.t) sample(seen_.t, x_, true);
   if (options_.sink != nullptr)
     if (auto ended = options_.sink->end(); !ended) return tl::unexpected(ended.error());
+  out_.notes = watch_.notes;
   out_.metrics = tally_.metrics();
-  out_.metrics.push_back({"rank", static_cast<double>(mobility_.rank), "1", {}});
-  out_.metrics.push_back({"freedoms", static_cast<double>(mobility_.freedoms), "1", {}});
-  out_.metrics.push_back({"singular_passages", static_cast<double>(passages_), "1", {}});
-  out_.metrics.push_back({"rank_changes", static_cast<double>(changes_before_ + mobility_.changes), "1", {}});
+  out_.metrics.push_back({"rank", static_cast<double>(watch_.mobility().rank), "1", {}});
+  out_.metrics.push_back({"freedoms", static_cast<double>(watch_.mobility().freedoms), "1", {}});
+  out_.metrics.push_back({"singular_passages", static_cast<double>(watch_.passages()), "1", {}});
+  out_.metrics.push_back({"rank_changes", static_cast<double>(watch_.rank_changes()), "1", {}});
   out_.laws = judge_.verdicts(tally_, evaluation_);
   out_.wall = seconds_since(began_);
   return out_;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/run/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "invar/mech/kinematics.hpp"
+
+namespace invar {
+namespace {
+
+std::string at_joint(const Model& model, int joint) {
+  return joint < 0 ? "" : fmt::format(" at joint '{}'", model.joints()[static_cast<std::size_t>(joint)].name);
+}
+
+}  // namespace
+
+void Watch::say(std::string sentence) {
+  if (notes.size() < 100) notes.push_back(std::move(sentence));
+}
+
+void Watch::enter(const Leg& leg, double t, const State& x) {
+  changes_before_ += mobility_.changes;
+  mobility_ = leg.formulation->mobility();
+  sine_before_ = mobility_.sine;
+  slack_.assign(leg.model->tendons().size(), false);
+  at_stop_.assign(static_cast<std::size_t>(leg.model->nv()), false);
+  q_.setZero(leg.model->nq());
+  v_.setZero(leg.model->nv());
+  look_at_tendons(leg, t);
+  look_at_stops(leg, t, x, false);
+}
+
+Verdict Watch::step(const Leg& leg, double t, const State& x) {
+  look_at_coordinates(leg, t);
+  look_at_rank(leg, t);
+  look_at_tendons(leg, t);
+  return look_at_stops(leg, t, x, true);
+}
+
+// A loop that passes a singular configuration gains or loses freedoms there: said, not hidden.
+void Watch::look_at_rank(const Leg& leg, double t) {
+  const Mobility& now = leg.formulation->mobility();
+  const bool changed = now.changes != mobility_.changes;
+  const bool close = now.near_singular && !mobility_.near_singular;
+  if (changed)
+    say(fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", t, mobility_.rank, now.rank, mobility_.freedoms,
+                    now.freedoms, at_joint(*leg.model, now.joint)));
+  else if (close)
+    say(fmt::format("t = {:g} s: close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold", t,
+                    at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms));
+  // Between two steps: the sine of the weakest row falls and rises again like |t - t0|, and the next step would have crossed
+  // zero.
+  const double least = mobility_.sine, before = sine_before_, after = now.sine;
+  const bool crossed = least < before && least <= after && least < std::max(before, after) - least && least < 0.1;
+  if (crossed && !changed && !close) {
+    ++passages_;
+    say(fmt::format("t = {:g} s: passed a singular configuration{}, where rank is {} and mobility {}", t,
+                    at_joint(*leg.model, mobility_.joint), now.rank - 1, now.freedoms + 1));
+  }
+  sine_before_ = mobility_.sine;
+  mobility_ = now;
+}
+
+// Other independent coordinates describe the same motion; said, because columns of a partition mean something else from then on.
+void Watch::look_at_coordinates(const Leg& leg, double t) {
+  if (leg.formulation->mobility().charts == mobility_.charts) return;
+  say(fmt::format("t = {:g} s: independent coordinates are now {}", t, leg.formulation->chosen_coordinates()));
+}
+
+// Tendons are meant to pull: when one begins to hang loose is said, once for each time.
+void Watch::look_at_tendons(const Leg& leg, double t) {
+  for (std::size_t k = 0; k < slack_.size(); ++k) {
+    const Tendon& tendon = leg.model->tendons()[k];
+    if (!tendon.is_cable()) continue;
+    const bool slack = pull_of(*leg.model, tendon, leg.observer.bodies()).stretch <= 0;
+    if (slack && !slack_[k]) say(fmt::format("t = {:g} s: tendon '{}' is slack", t, tendon.name));
+    slack_[k] = slack;
+  }
+}
+
+// A stop that is reached is said, once for each time.
+Verdict Watch::look_at_stops(const Leg& leg, double t, const State& x, bool aloud) {
+  Verdict verdict;
+  for (int j = 0; j < static_cast<int>(leg.model->joints().size()); ++j) {
+    const Joint& joint = leg.model->joints()[static_cast<std::size_t>(j)];
+    if (std::none_of(joint.passive.begin(), joint.passive.end(), [](const Passive& p) { return p.has_stops(); })) continue;
+    coordinates_of_joint(*leg.model, j, leg.observer.bodies(), q_, v_);
+    for (int k = 0; k < joint.nv; ++k) {
+      const Passive& p = joint.passive[static_cast<std::size_t>(k)];
+      const auto i = static_cast<std::size_t>(joint.v0 + k);
+      double q = q_[joint.q0 + k];
+      if (winds(joint.kind, k)) q = nearest_turn(q, x.wound[joint.v0 + k]);
+      const bool at = q <= p.lower || q >= p.upper, reached = aloud && at && !at_stop_[i];
+      at_stop_[i] = at;
+      if (!reached) continue;
+      say(fmt::format("t = {:g} s: joint '{}' reached its {} stop", t, joint.name, q >= p.upper ? "upper" : "lower"));
+      if (verdict.ok()) verdict = {Status::JointStop, -1, j, q};
+    }
+  }
+  return verdict;
+}
+
+}  // namespace invar

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/run/leg.hpp"
+
+// For the sources of this room only.
+namespace invar {
+
+/// Looks at a motion after every step and says what somebody should know: rank that changes, singular configurations that come
+/// close or are passed, other coordinates, slack tendons, stops that are reached. The first hundred sentences are kept.
+class Watch {
+ public:
+  /// Begins, or goes on with another leg after an edit, at the state that its observer saw last.
+  void enter(const Leg& leg, double t, const State& x);
+  /// After a step. Status::JointStop, with joint and coordinate, where a stop was reached in it.
+  Verdict step(const Leg& leg, double t, const State& x);
+  void say(std::string sentence);
+
+  std::vector<std::string> notes;
+
+  const Mobility& mobility() const { return mobility_; }
+  long passages() const { return passages_; }
+  long rank_changes() const { return changes_before_ + mobility_.changes; }
+
+ private:
+  void look_at_rank(const Leg& leg, double t);
+  void look_at_tendons(const Leg& leg, double t);
+  void look_at_coordinates(const Leg& leg, double t);
+  Verdict look_at_stops(const Leg& leg, double t, const State& x, bool aloud);
+
+  Mobility mobility_;          // after the last step
+  double sine_before_ = 1;     // of the weakest row, one step earlier
+  long changes_before_ = 0;    // of rank, before the last edit
+  long passages_ = 0;          // of singular configurations between steps
+  std::vector<bool> slack_;    // per tendon, after the last step
+  std::vector<bool> at_stop_;  // per freedom, after the last step
+  VecX q_, v_;                 // of joints with stops
+};
+
+}  // namespace invar
