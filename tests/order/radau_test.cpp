@@ -80,6 +80,27 @@ TEST(Radau, MultipliesAnEigenvectorByItsStabilityFunction) {
     }
 }
 
+// A rate of a tenth of the tolerance dies out within any step, so it can be off by no more than itself and no step need be
+// shorter for it. Its slope is 2.4e5 times larger: an estimate that took slopes for errors would be 2e3 tolerances.
+TEST(Radau, IsNotHeldUpByAStiffDeviationBelowItsTolerance) {
+  const Model model = flywheel(0, 2.4e5);
+  Minimal minimal(model);
+  System system(minimal);
+  State x;
+  Bodies bodies(1);
+  bodies[0].w_WB = Vec3(0, 0, 1e-7);
+  minimal.set(bodies, x);
+  ErrorControl control = tolerance(1e-6);
+  control.h_first = 0.1;
+  Radau radau(control);
+  radau.reset(system, x, 0.1);
+  double done = 0;
+  ASSERT_TRUE(radau.step(system, 0, 0.1, x, done).ok());
+  EXPECT_EQ(done, 0.1);
+  EXPECT_EQ(radau.refused(), 0);
+  EXPECT_LE(std::abs(x.v[0]), 3.01 / (2.4e5 * 0.1) * 1e-7);  // |R(z)| -> 3/|z|
+}
+
 /// Two links swinging; the damper of the second hinge stops what the links do against each other at the rate `rate`.
 struct Elbow {
   Model model;

@@ -18,7 +18,7 @@ namespace invar {
 namespace {
 
 constexpr double kLongest = 0.3;  // of a step: rad, m at the model's length
-constexpr int kHalvings = 40;
+constexpr int kHalvings = 40, kPolish = 5;
 
 // Everything about one state at rest.
 struct Place {
@@ -154,6 +154,13 @@ Verdict find_equilibrium(Minimal& minimal, const Load& load, const EquilibriumOp
   if (!out.found) {
     tell_missing(minimal.tree(), here, out);
     return {};
+  }
+  // The bound knows the stiffest direction: Newton goes on while it gains, for the softest one.
+  for (int k = 0; k < kPolish && here.missing.size() > 0; ++k) {
+    if (!search.move(x, search.step(here), next).ok() || !search.look(next, there).ok()) break;
+    if (!(there.missing.norm() <= 0.5 * here.missing.norm())) break;
+    std::swap(x, next);
+    std::swap(here, there);
   }
   Linear linear;
   if (const Verdict s = linearize(minimal.tree(), x.q, x.v, x.wound, load, linear); !s.ok()) return s;
