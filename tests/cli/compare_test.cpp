@@ -39,6 +39,27 @@ TEST(Compare, WaysOfOneMotionAgreeWithinTheErrorsThatTheyShow) {
   }
 }
 
+/// Every mechanism of closed chains that ships with a comparison of its three views.
+class Mechanisms : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Mechanisms, MoveAlikeInAllThreeViews) {
+  const Ended e = invar({"compare", scenario(GetParam()), "--json", "--only", "rk4", "--only", "conserving"});
+  ASSERT_EQ(e.code, 0) << e.out << e.err;
+  const json result = json::parse(e.out);
+  EXPECT_EQ(result["reference"], "minimal/rk4");
+  for (const char* name : {"augmented/rk4", "natural/rk4", "natural/conserving", "natural/conserving/suzuki"}) {
+    const json w = way(result, name);
+    EXPECT_EQ(w["verdict"], "within") << name;
+    EXPECT_GE(w["instants"].get<int>(), 100) << name;
+    EXPECT_GT(w["largest"]["velocity"].get<double>(), 0) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Closed, Mechanisms,
+                         ::testing::Values("four_bar_minimal", "slider_crank", "stewart_minimal", "six_bar", "hydraulic_crane",
+                                           "series_parallel"),
+                         [](const auto& each) { return std::string(each.param); });
+
 // Stretches between events are divided into whole steps, and those into halves: 24 and 48, not 24 and 47.
 TEST(Compare, EventsOffTheGridOfStepsBlameNobody) {
   Folder folder;
