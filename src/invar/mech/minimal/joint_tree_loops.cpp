@@ -8,8 +8,10 @@
 namespace invar {
 namespace {
 
-constexpr double kDependent = 1e-9;  // pivots of scaled rows below this share of the largest say nothing new
-constexpr double kNearly = 0.1;      // pivots above this share of the largest are as good, if they keep loops apart
+// Pivots of scaled rows below this, or below this share of the largest, say nothing new: rows of a slider beside a slider are
+// rounding alone.
+constexpr double kDependent = 1e-9;
+constexpr double kNearly = 0.1;  // pivots above this share of the largest are as good, if they keep loops apart
 
 // Complete pivoting on Φ (columns scaled), first on the freedoms that nobody wants to keep, among equals on those of few loops.
 struct Pivots {
@@ -17,7 +19,7 @@ struct Pivots {
 
   Pivots(MatX a, const std::vector<bool>& wanted, const std::vector<int>& loops) {
     std::vector<bool> row_taken(static_cast<std::size_t>(a.rows()), false), taken(static_cast<std::size_t>(a.cols()), false);
-    const double largest = a.size() > 0 ? a.cwiseAbs().maxCoeff() : 0.0;
+    const double largest = a.size() > 0 ? std::max(1.0, a.cwiseAbs().maxCoeff()) : 0.0;
     const auto each = [&](bool wants, auto&& f) {
       for (int k = 0; k < a.cols(); ++k) {
         if (taken[static_cast<std::size_t>(k)] || wanted[static_cast<std::size_t>(k)] != wants) continue;
