@@ -16,6 +16,8 @@ namespace {
 constexpr double kFast = 10, kFaster = 2;
 // Φ_d with pivots that differ by more than this is said to be nearly singular: six more digits and nothing is left.
 constexpr double kNearlySingular = 1e-4;
+// And below this where it falls so fast that the step after the next would find none left: pivots fall like the distance.
+constexpr double kSoonSingular = 0.1;
 
 }  // namespace
 
@@ -46,6 +48,7 @@ void Minimal::set(const Bodies& bodies, State& x, const VecX& turns) {
 void Minimal::choose(const VecX& q) {
   tree_.choose(q);
   gain_ = tree_.gain();
+  condition_ = tree_.condition();
   tree_.orientations(branch_);
 }
 
@@ -59,7 +62,9 @@ std::string Minimal::chosen_coordinates() const {
 void Minimal::look_around() {
   mobility_ = unreduced_.mobility();
   mobility_.charts = charts_;
-  if (const double condition = tree_.condition(); condition < kNearlySingular) {
+  const double condition = tree_.condition(), lost = condition_ - condition;
+  condition_ = condition;
+  if (condition < kNearlySingular || (condition < kSoonSingular && condition <= 2 * lost)) {
     mobility_.near_singular = true;
     mobility_.sigma = condition;
     mobility_.joint = tree_.weakest_joint();
@@ -69,7 +74,9 @@ void Minimal::look_around() {
 Verdict Minimal::complete(const State& x) const {
   whole_q_ = x.q;
   whole_v_ = x.v;
-  const Verdict verdict = tree_.complete(whole_q_, whole_v_, x.wound, bodies_);
+  Verdict verdict = tree_.complete(whole_q_, whole_v_, x.wound, bodies_);
+  // Beyond a singular configuration that is near there may be no closed one at all: shorter steps find none, either.
+  if (verdict.status == Status::NotConverged && mobility_.near_singular) verdict.status = Status::Singular;
   if (!verdict.ok() || branch_.empty()) return verdict;
   const int joint = tree_.turned_over(branch_);
   return joint < 0 ? verdict : Verdict{Status::Singular, -1, joint, tree_.condition()};

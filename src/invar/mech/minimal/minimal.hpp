@@ -46,6 +46,7 @@ class Minimal final : public Formulation {
   VecX q_, v_, vdot_;        // of all joints
   std::vector<int> branch_;  // signs of det Φ_d at the last settled state
   double gain_ = 0;          // when freedoms were chosen last
+  double condition_ = 1;     // of Φ_d at the last settled state
   Mobility mobility_;
   long charts_ = 0;  // how often other independent freedoms were taken
 };
