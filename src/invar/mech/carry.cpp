@@ -54,6 +54,7 @@ class Carrier {
   Result<Carried> run() {
     take_joints();
     if (auto fine = take_bodies(); !fine) return tl::unexpected(fine.error());
+    measure_new_loops();
     follow_frames();
     if (auto fine = check_gaps(); !fine) return tl::unexpected(fine.error());
     if (auto fine = make_consistent(); !fine) return tl::unexpected(fine.error());
@@ -75,6 +76,21 @@ class Carrier {
       if (same) q_.segment(joint.q0, joint.nq) = q.segment(from_.joints()[index(*i)].q0, joint.nq);
       for (int k = 0; k < joint.nv; ++k)
         if (winds(joint.kind, k)) turns_[joint.v0 + k] = q_[joint.q0 + k];
+    }
+  }
+
+  // A joint that closes a loop is where its bodies have it, on the turn nearest to [initial].
+  void measure_new_loops() {
+    VecX rates = VecX::Zero(to_.nv());
+    for (const Edit& e : edits_) {
+      const auto* loop = std::get_if<CloseLoop>(&e);
+      const auto j = loop ? to_.find_joint(loop->joint.name) : std::nullopt;
+      if (!j) continue;
+      const Joint& joint = to_.joints()[index(*j)];
+      const VecX told = q_.segment(joint.q0, joint.nq);
+      coordinates_of_joint(to_, *j, out_.bodies, q_, rates);
+      for (int k = 0; k < joint.nv; ++k)
+        if (winds(joint.kind, k)) turns_[joint.v0 + k] = q_[joint.q0 + k] = nearest_turn(q_[joint.q0 + k], told[k]);
     }
   }
 

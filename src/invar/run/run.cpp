@@ -84,14 +84,14 @@ void Loop::begin(const State& start) {
   leg_->observer.observe(scenario_.start_time, *leg_->formulation, x_, seen_);
   leg_->sampler.observe(scenario_.start_time, *leg_->formulation, x_, sampled_);
   tally_.start(seen_);
-  watch_.notes = displaced(*leg_->formulation, scenario_.start, x_);
-  watch_.enter(*leg_, scenario_.start_time, x_);
+  for (std::string& sentence : displaced(*leg_->formulation, scenario_.start, x_)) watch_.say(std::move(sentence));
   interval_ = scenario_.sampling.interval;
   if (!(interval_ > 0)) interval_ = (scenario_.end_time - scenario_.start_time) / 1000;
 }
 
 Result<Outcome> Loop::run(const State& start) {
   begin(start);
+  watch_.enter(*leg_, scenario_.start_time);
   if (options_.sink != nullptr) {
     Layout layout{leg_->recorder.channels(), leg_->model->name(), scenario_.name, scenario_.seed};
     if (auto begun = options_.sink->begin(layout); !begun) return tl::unexpected(begun.error());
@@ -144,7 +144,7 @@ bool Loop::edit(double t) {
     tally_.edit(seen_);
     sample_due_ = true;
     note_edit(t, edits, std::move(*carried));
-    watch_.enter(*leg_, t, x_);
+    watch_.enter(*leg_, t);
   }
   return true;
 }
@@ -288,7 +288,9 @@ bool Loop::stopped() {
 bool Loop::failed(const Verdict& verdict, double t) {
   out_.end = Outcome::End::Failed;
   out_.verdict = verdict;
-  out_.words = fmt::format("step {}, t = {:g} s: {}", tally_.steps + 1, t, words(verdict, *leg_->model));
+  // A stop is seen after the step that reached it.
+  const long step = verdict.status == Status::JointStop ? tally_.steps : tally_.steps + 1;
+  out_.words = fmt::format("step {}, t = {:g} s: {}", step, t, words(verdict, *leg_->model));
   if (wants_smaller_step(verdict.status, tally_.steps)) out_.words += "; a smaller step may help";
   return false;
 }
@@ -302,7 +304,7 @@ Result<Outcome> Loop::outcome() {
   if (cut && sampled_.t < seen_.t) sample(seen_.t, x_, true);
   if (options_.sink != nullptr)
     if (auto ended = options_.sink->end(); !ended) return tl::unexpected(ended.error());
-  out_.notes = watch_.notes;
+  out_.notes = watch_.notes();
   out_.metrics = tally_.metrics();
   out_.metrics.push_back({"rank", static_cast<double>(watch_.mobility().rank), "1", {}});
   out_.metrics.push_back({"freedoms", static_cast<double>(watch_.mobility().freedoms), "1", {}});

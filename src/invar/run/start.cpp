@@ -30,7 +30,7 @@ std::optional<Bodies> as_named(const Model& model, const Start& start, const Bod
   const VecX wound = wound_at(model, assembled, turns);
   VecX q, v;
   tree.measure(assembled, wound, q, v);
-  if (!tree.choose(q).ok()) return {};
+  if (!tree.choose(q, wound).ok()) return {};
   VecX u = VecX::Zero(tree.nv());
   std::size_t held = 0;
   for (const int i : tree.independent()) {
@@ -44,8 +44,17 @@ std::optional<Bodies> as_named(const Model& model, const Start& start, const Bod
   if (held != freedoms.size()) return {};
   Bodies bodies;
   VecX next;
+  MatX E;
   for (int leg = 0; leg < kLegs; ++leg) {
-    tree.retract(q, u / kLegs, next);
+    // What depends is sent ahead along the motion: near a singular configuration, where branches meet, it would go astray.
+    VecX ahead = u;
+    tree.place(q, v, bodies);
+    if (tree.motions(bodies, wound, E).ok()) {
+      ahead.setZero();
+      for (std::size_t i = 0; i < tree.independent().size(); ++i)
+        ahead += u[tree.independent()[i]] * E.col(static_cast<Eigen::Index>(i));
+    }
+    tree.retract(q, ahead / kLegs, next);
     q = next;
     if (!tree.complete(q, v, wound, bodies).ok()) return {};
   }
@@ -57,6 +66,13 @@ std::optional<Bodies> as_named(const Model& model, const Start& start, const Bod
 Result<Bodies> bodies_at(const Model& model, const Start& start) {
   Bodies guess = start.by_bodies ? start.bodies : place(model, start.joints);
   const VecX turns = start.turns(model);
+  // From [initial], where it closes: what was named may lie far away, where the nearest assembly is on another branch.
+  if (start.project && !start.by_bodies && !start.named.empty()) {
+    const JointState initial = JointState::initial(model);
+    const VecX there = initial.turns(model);
+    if (const auto assembled = make_consistent(model, place(model, initial), start.tolerance, there))
+      if (auto named = as_named(model, start, *assembled, there)) return *named;
+  }
   if (start.project) {
     auto assembled = make_consistent(model, std::move(guess), start.tolerance, turns);
     if (!assembled || start.by_bodies || start.named.empty()) return assembled;

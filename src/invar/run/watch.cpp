@@ -10,17 +10,25 @@
 namespace invar {
 namespace {
 
+constexpr long kMentioned = 100;
+
 std::string at_joint(const Model& model, int joint) {
   return joint < 0 ? "" : fmt::format(" at joint '{}'", model.joints()[static_cast<std::size_t>(joint)].name);
 }
 
 }  // namespace
 
-void Watch::say(std::string sentence) {
-  if (notes.size() < 100) notes.push_back(std::move(sentence));
+void Watch::mention(std::string sentence) {
+  if (++mentioned_ <= kMentioned) say(std::move(sentence));
 }
 
-void Watch::enter(const Leg& leg, double t, const State& x) {
+std::vector<std::string> Watch::notes() const {
+  std::vector<std::string> out = notes_;
+  if (mentioned_ > kMentioned) out.push_back(fmt::format("and {} more", mentioned_ - kMentioned));
+  return out;
+}
+
+void Watch::enter(const Leg& leg, double t) {
   changes_before_ += mobility_.changes;
   mobility_ = leg.formulation->mobility();
   sine_before_ = mobility_.sine;
@@ -29,14 +37,13 @@ void Watch::enter(const Leg& leg, double t, const State& x) {
   q_.setZero(leg.model->nq());
   v_.setZero(leg.model->nv());
   look_at_tendons(leg, t);
-  look_at_stops(leg, t, x, false);
 }
 
 Verdict Watch::step(const Leg& leg, double t, const State& x) {
   look_at_coordinates(leg, t);
   look_at_rank(leg, t);
   look_at_tendons(leg, t);
-  return look_at_stops(leg, t, x, true);
+  return look_at_stops(leg, t, x);
 }
 
 // A loop that passes a singular configuration gains or loses freedoms there: said, not hidden.
@@ -45,19 +52,19 @@ void Watch::look_at_rank(const Leg& leg, double t) {
   const bool changed = now.changes != mobility_.changes;
   const bool close = now.near_singular && !mobility_.near_singular;
   if (changed)
-    say(fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", t, mobility_.rank, now.rank, mobility_.freedoms,
-                    now.freedoms, at_joint(*leg.model, now.joint)));
+    mention(fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", t, mobility_.rank, now.rank, mobility_.freedoms,
+                        now.freedoms, at_joint(*leg.model, now.joint)));
   else if (close)
-    say(fmt::format("t = {:g} s: close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold", t,
-                    at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms));
+    mention(fmt::format("t = {:g} s: close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold", t,
+                        at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms));
   // Between two steps: the sine of the weakest row falls and rises again like |t - t0|, and the next step would have crossed
   // zero.
   const double least = mobility_.sine, before = sine_before_, after = now.sine;
   const bool crossed = least < before && least <= after && least < std::max(before, after) - least && least < 0.1;
   if (crossed && !changed && !close) {
     ++passages_;
-    say(fmt::format("t = {:g} s: passed a singular configuration{}, where rank is {} and mobility {}", t,
-                    at_joint(*leg.model, mobility_.joint), now.rank - 1, now.freedoms + 1));
+    mention(fmt::format("t = {:g} s: passed a singular configuration{}, where rank is {} and mobility {}", t,
+                        at_joint(*leg.model, mobility_.joint), now.rank - 1, now.freedoms + 1));
   }
   sine_before_ = mobility_.sine;
   mobility_ = now;
@@ -66,7 +73,7 @@ void Watch::look_at_rank(const Leg& leg, double t) {
 // Other independent coordinates describe the same motion; said, because columns of a partition mean something else from then on.
 void Watch::look_at_coordinates(const Leg& leg, double t) {
   if (leg.formulation->mobility().charts == mobility_.charts) return;
-  say(fmt::format("t = {:g} s: independent coordinates are now {}", t, leg.formulation->chosen_coordinates()));
+  mention(fmt::format("t = {:g} s: independent coordinates are now {}", t, leg.formulation->chosen_coordinates()));
 }
 
 // Tendons are meant to pull: when one begins to hang loose is said, once for each time.
@@ -75,13 +82,13 @@ void Watch::look_at_tendons(const Leg& leg, double t) {
     const Tendon& tendon = leg.model->tendons()[k];
     if (!tendon.is_cable()) continue;
     const bool slack = pull_of(*leg.model, tendon, leg.observer.bodies()).stretch <= 0;
-    if (slack && !slack_[k]) say(fmt::format("t = {:g} s: tendon '{}' is slack", t, tendon.name));
+    if (slack && !slack_[k]) mention(fmt::format("t = {:g} s: tendon '{}' is slack", t, tendon.name));
     slack_[k] = slack;
   }
 }
 
 // A stop that is reached is said, once for each time.
-Verdict Watch::look_at_stops(const Leg& leg, double t, const State& x, bool aloud) {
+Verdict Watch::look_at_stops(const Leg& leg, double t, const State& x) {
   Verdict verdict;
   for (int j = 0; j < static_cast<int>(leg.model->joints().size()); ++j) {
     const Joint& joint = leg.model->joints()[static_cast<std::size_t>(j)];
@@ -92,10 +99,10 @@ Verdict Watch::look_at_stops(const Leg& leg, double t, const State& x, bool alou
       const auto i = static_cast<std::size_t>(joint.v0 + k);
       double q = q_[joint.q0 + k];
       if (winds(joint.kind, k)) q = nearest_turn(q, x.wound[joint.v0 + k]);
-      const bool at = q <= p.lower || q >= p.upper, reached = aloud && at && !at_stop_[i];
+      const bool at = q < p.lower || q > p.upper, reached = at && !at_stop_[i];
       at_stop_[i] = at;
       if (!reached) continue;
-      say(fmt::format("t = {:g} s: joint '{}' reached its {} stop", t, joint.name, q >= p.upper ? "upper" : "lower"));
+      mention(fmt::format("t = {:g} s: joint '{}' reached its {} stop", t, joint.name, q > p.upper ? "upper" : "lower"));
       if (verdict.ok()) verdict = {Status::JointStop, -1, j, q};
     }
   }

@@ -6,16 +6,18 @@
 namespace invar {
 
 /// Looks at a motion after every step and says what somebody should know: rank that changes, singular configurations that come
-/// close or are passed, other coordinates, slack tendons, stops that are reached. The first hundred sentences are kept.
+/// close or are passed, other coordinates, slack tendons, stops that are reached. Of what may happen again and again the first
+/// hundred sentences are kept.
 class Watch {
  public:
   /// Begins, or goes on with another leg after an edit, at the state that its observer saw last.
-  void enter(const Leg& leg, double t, const State& x);
-  /// After a step. Status::JointStop, with joint and coordinate, where a stop was reached in it.
+  void enter(const Leg& leg, double t);
+  /// After a step. Status::JointStop, with joint and coordinate, where a joint is beyond a stop and was not, or began there.
   Verdict step(const Leg& leg, double t, const State& x);
-  void say(std::string sentence);
+  void say(std::string sentence) { notes_.push_back(std::move(sentence)); }
 
-  std::vector<std::string> notes;
+  /// What was said, and how much was not.
+  std::vector<std::string> notes() const;
 
   const Mobility& mobility() const { return mobility_; }
   long passages() const { return passages_; }
@@ -25,8 +27,11 @@ class Watch {
   void look_at_rank(const Leg& leg, double t);
   void look_at_tendons(const Leg& leg, double t);
   void look_at_coordinates(const Leg& leg, double t);
-  Verdict look_at_stops(const Leg& leg, double t, const State& x, bool aloud);
+  Verdict look_at_stops(const Leg& leg, double t, const State& x);
+  void mention(std::string sentence);
 
+  std::vector<std::string> notes_;
+  long mentioned_ = 0;
   Mobility mobility_;          // after the last step
   double sine_before_ = 1;     // of the weakest row, one step earlier
   long changes_before_ = 0;    // of rank, before the last edit

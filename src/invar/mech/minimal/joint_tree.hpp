@@ -74,8 +74,8 @@ class JointTree {
 
   /// Decides which freedoms depend, at coordinates that meet the rows: the largest pivots of Φ_q, metres and radians made
   /// comparable by the model's length; of pivots nearly as large, freedoms of few loops; freedoms that were named as independent
-  /// are taken last. Allocates.
-  Verdict choose(const VecX& q);
+  /// are taken last. `wound` tells turns of joints outside the tree (empty: within half a turn). Allocates.
+  Verdict choose(const VecX& q, const VecX& wound = {});
   const std::vector<int>& independent() const { return independent_; }
   const std::vector<int>& dependent() const { return dependent_; }
   /// Whether all independent freedoms are those that were named.

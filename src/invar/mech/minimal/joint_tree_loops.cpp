@@ -59,11 +59,11 @@ std::vector<LoopBlock::Row> JointTree::all_rows() const {
   return out;
 }
 
-Verdict JointTree::choose(const VecX& q) {
+Verdict JointTree::choose(const VecX& q, const VecX& told) {
   const std::vector<LoopBlock::Row> rows = all_rows();
   Bodies bodies;
   place(q, VecX::Zero(nv_), bodies);
-  const VecX wound = VecX::Zero(model_.nv());
+  const VecX wound = told.size() > 0 ? told : VecX::Zero(model_.nv());
   LoopBlock all(*this, rows, {});
   all.look(*this, bodies, wound, q);
   MatX phi(rows.size(), nv_);

@@ -11,9 +11,9 @@
 namespace invar {
 namespace {
 
-// Other freedoms are chosen when a dependent one moves this much faster than an independent one that drives it, and twice as fast
-// as when they were chosen.
-constexpr double kFast = 10, kFaster = 2;
+// Other freedoms are chosen when a dependent one moves this much faster than an independent one that drives it, and faster by
+// this than when they were chosen.
+constexpr double kFast = 3, kFaster = 1.5;
 // Φ_d with pivots that differ by more than this is said to be nearly singular: six more digits and nothing is left.
 constexpr double kNearlySingular = 1e-4;
 // And below this where it falls so fast that the step after the next would find none left: pivots fall like the distance.
@@ -39,14 +39,14 @@ void Minimal::set(const Bodies& bodies, State& x, const VecX& turns) {
   x.wound_rate = unreduced.wound_rate;
   x.aux = VecX::Zero(kAuxiliaries);
   tree_.measure(bodies, x.wound, x.q, x.v);
-  choose(x.q);  // a failure shows again in the first step
+  choose(x);  // a failure shows again in the first step
   whole_q_ = x.q;
   whole_v_ = x.v;
   look_around();
 }
 
-void Minimal::choose(const VecX& q) {
-  tree_.choose(q);
+void Minimal::choose(const State& x) {
+  tree_.choose(x.q, x.wound);
   gain_ = tree_.gain();
   condition_ = tree_.condition();
   tree_.orientations(branch_);
@@ -123,7 +123,7 @@ Verdict Minimal::settle(State& x) {
   x.v = whole_v_;
   if (!tree_.as_wanted() && tree_.gain() > std::max(kFast, kFaster * gain_)) {
     const std::vector<int> before = tree_.independent();
-    choose(x.q);
+    choose(x);
     if (tree_.independent() != before) ++charts_;
   }
   look_around();

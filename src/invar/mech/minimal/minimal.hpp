@@ -34,7 +34,7 @@ class Minimal final : public Formulation {
 
  private:
   Verdict complete(const State& x) const;
-  void choose(const VecX& q);
+  void choose(const State& x);
   void look_around();
 
   JointTree tree_;
