@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "invar/integrate/rk4.hpp"
+#include "invar/mech/assemble.hpp"
 #include "invar/mech/energy.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/dynamics.hpp"
@@ -178,7 +179,7 @@ TEST(Drive, TurnsACrankAtAConstantRate) {
     ASSERT_TRUE(tree.complete(q, v, none, start).ok());
     const auto drive = Drive::build(m.model, {{"j1", 0, Polynomial{{crank, rate}, 0}}});
     ASSERT_TRUE(drive);
-    EXPECT_EQ((*drive)->objection(start), "");
+    EXPECT_EQ((*drive)->objection(0.0, start), "");
     System system(*f);
     system.add(**drive);
     State x;
@@ -210,11 +211,61 @@ TEST(Drive, RefusesWhatCannotBeDriven) {
   // The linkage has one freedom: two of its joints cannot both be told.
   const auto both = Drive::build(m.model, {{"j1", 0, Constant{0}}, {"j2", 0, Constant{0}}});
   ASSERT_TRUE(both);
-  EXPECT_NE((*both)->objection(m.start).find("cannot be driven"), std::string::npos);
+  EXPECT_NE((*both)->objection(0.0, m.start).find("cannot be driven"), std::string::npos);
   // Told all the same, nothing becomes infinite.
   Load load(m.model);
   (*both)->add(0.0, m.start, load);
   EXPECT_TRUE(load.efforts.allFinite());
+}
+
+/// Two rods of unequal mass on hinges about y, their far end on a ball in the ground: a truss; without the ball a double
+/// pendulum. And a slide that carries one more body.
+ModelSpec truss(double mass, double length, bool closed) {
+  ModelSpec spec;
+  const double tilt = 0.863, reach = 2 * length * std::cos(tilt);
+  const auto add = [&](const char* body_name, double m, const JointSpec& joint) {
+    BodySpec body;
+    body.name = body_name, body.inertia = solid_box(m, {length, 0.04 * length, 0.04 * length});
+    body.inertia.p_BC = Vec3(0.5 * length, 0, 0);
+    spec.bodies.push_back(body);
+    spec.joints.push_back(joint);
+  };
+  JointSpec a, b, c, d;
+  a.name = "a", a.kind = JointKind::Revolute, a.axis = Vec3::UnitY(), a.child = "one";
+  b = a, b.name = "b", b.parent = "one", b.child = "two", b.at_parent.p = Vec3(length, 0, 0);
+  d.name = "d", d.kind = JointKind::Prismatic, d.axis = Vec3::UnitX(), d.child = "sled";
+  c.name = "c", c.kind = JointKind::Spherical, c.child = "two", c.at_child.p = Vec3(length, 0, 0), c.at_parent.p.x() = reach;
+  add("one", mass, a), add("two", 3 * mass, b), add("sled", mass, d);
+  if (closed) spec.joints.push_back(c);
+  spec.initial = {{"a", {-tilt}}, {"b", {2 * tilt}}};
+  return spec;
+}
+
+// Whatever the units are in which a mechanism is near one: a held joint answers with rounding, which no effort may be made of.
+TEST(Drive, OfAJointThatIsHeldIsRefusedAndPushesWithNothing) {
+  for (const double mass : {1e-6, 1.0, 1e6})
+    for (const double length : {1e-3, 1.0, 1e3}) {
+      const std::string what = std::to_string(mass) + " kg, " + std::to_string(length) + " m";
+      for (const bool closed : {true, false}) {
+        const Model model = build(truss(mass, length, closed));
+        const Bodies bodies = place(model, JointState::initial(model));
+        const auto drive = Drive::build(model, {{"a", 0, Sinusoid{0.3, 1, 0, -0.863}}, {"d", 0, Polynomial{{0, 0, 1}, 0}}});
+        ASSERT_TRUE(drive);
+        const std::string why = (*drive)->objection(0.0, bodies);
+        EXPECT_EQ(why.empty(), !closed) << what << ": " << why;
+        Load load(model);
+        (*drive)->add(0.0, bodies, load);
+        const Joint &hinge = model.joints()[0], &slide = model.joints()[2];
+        if (closed) {
+          EXPECT_NE(why.find("joint 'a' cannot be driven: no effort"), std::string::npos) << why;
+          EXPECT_EQ(load.efforts[hinge.v0], 0) << what;
+        } else {
+          EXPECT_GT(std::abs(load.efforts[hinge.v0]), 0) << what;
+        }
+        // m q'' beside a drive that cannot act as beside one that can; gravity is across.
+        EXPECT_NEAR(load.efforts[slide.v0], 2 * mass, 1e-9 * mass) << what;
+      }
+    }
 }
 
 }  // namespace

@@ -9,23 +9,35 @@
 
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
+#include "invar/model/joint/kinds.hpp"
 
 namespace invar {
 namespace {
 
-// Drives whose responses agree to this part of the largest cannot be told apart.
-constexpr double kAlike = 1e-10;
+// A drive moves nothing where its freedom answers with this part of what it would if it had to move all that there is; drives
+// whose answers agree to this part of themselves cannot be told apart.
+constexpr double kHeld = 1e-9, kAlike = 1e-10;
 
-// Solves A x = b in place with full pivoting, without heap; returns the first column without a pivot, or -1. Unknowns without
-// one are zero.
+// All that there is, as an inertia in kg m² about a point a model's length away.
+double whole_inertia(const Model& model) {
+  const double square = model.length() * model.length();
+  double out = 0;
+  for (const Body& body : model.bodies()) out += body.inertia.mass * square + body.inertia.I_C.trace();
+  for (const Joint& joint : model.joints())
+    for (int k = 0; k < joint.nv; ++k)
+      out += joint.passive[static_cast<std::size_t>(k)].armature * (turns(joint.kind, k) ? 1.0 : square);
+  return out;
+}
+
+// Solves A x = b in place with full pivoting, without heap, where entries are of order one; returns the first column without a
+// pivot, or -1. Unknowns without one are zero.
 int solve_small(MatX& A, VecX& b, std::vector<int>& order) {
   const Eigen::Index n = b.size();
   for (Eigen::Index k = 0; k < n; ++k) order[static_cast<std::size_t>(k)] = static_cast<int>(k);
-  const double largest = n > 0 ? A.cwiseAbs().maxCoeff() : 0.0;
   Eigen::Index rank = 0;
   for (; rank < n; ++rank) {
     Eigen::Index r = 0, c = 0;
-    if (!(A.bottomRightCorner(n - rank, n - rank).cwiseAbs().maxCoeff(&r, &c) > kAlike * largest)) break;
+    if (!(A.bottomRightCorner(n - rank, n - rank).cwiseAbs().maxCoeff(&r, &c) > kAlike)) break;
     A.row(rank).swap(A.row(rank + r));
     A.col(rank).swap(A.col(rank + c));
     std::swap(b[rank], b[rank + r]);
@@ -95,7 +107,7 @@ Result<std::shared_ptr<const Drive>> Drive::build(const Model& model, const std:
   }
   const auto k = static_cast<Eigen::Index>(out->drives_.size());
   out->response_ = MatX::Zero(k, k);
-  out->wanted_ = VecX::Zero(k);
+  out->wanted_ = out->scale_ = VecX::Zero(k);
   out->order_.assign(out->drives_.size(), 0);
   return std::shared_ptr<const Drive>(std::move(out));
 }
@@ -160,16 +172,39 @@ bool Drive::respond(const Bodies& bodies) const {
   return true;
 }
 
-std::string Drive::objection(const Bodies& bodies) const {
-  expect_turns(0.0, bodies);
-  if (!respond(bodies)) return "the equations of motion cannot be solved at the start";
-  wanted_.setZero();
+// Responses are made comparable by those of each freedom to itself, the diagonal of a positive matrix: what is left below kHeld
+// of the whole inertia is rounding. Efforts in `wanted_`; the first drive that cannot act, or -1.
+int Drive::solve_efforts() const {
+  const auto n = static_cast<Eigen::Index>(drives_.size());
+  const double inertia = whole_inertia(model_);
+  for (Eigen::Index k = 0; k < n; ++k) {
+    const One& d = drives_[static_cast<std::size_t>(k)];
+    const Joint& joint = model_.joints()[static_cast<std::size_t>(d.joint)];
+    const double unit = turns(joint.kind, d.freedom) ? 1.0 : model_.length();
+    const double answer = response_(k, k);
+    scale_[k] = answer * inertia > kHeld * unit * unit ? 1 / std::sqrt(answer) : 0.0;
+  }
+  for (Eigen::Index k = 0; k < n; ++k) {
+    response_.row(k) *= scale_[k];
+    response_.col(k) *= scale_[k];
+  }
+  wanted_.array() *= scale_.array();
   const int idle = solve_small(response_, wanted_, order_);
+  for (Eigen::Index k = 0; k < n; ++k) wanted_[k] *= scale_[order_[static_cast<std::size_t>(k)]];
+  return idle;
+}
+
+std::string Drive::objection(Instant at, const Bodies& bodies) const {
+  expect_turns(at, bodies);
+  if (!respond(bodies)) return "the equations of motion cannot be solved there";
+  wanted_.setZero();
+  const int idle = solve_efforts();
   if (idle < 0) return "";
   const One& d = drives_[static_cast<std::size_t>(idle)];
-  return fmt::format("joint '{}' cannot be driven: {}", model_.joints()[static_cast<std::size_t>(d.joint)].name,
-                     drives_.size() > 1 ? "no effort on it changes its motion that the other drives would not undo"
-                                        : "no effort on it changes its motion");
+  const bool held = scale_[idle] == 0;
+  return fmt::format(
+      "joint '{}' cannot be driven: {}", model_.joints()[static_cast<std::size_t>(d.joint)].name,
+      held ? "no effort on it changes its motion" : "no effort on it changes its motion that the other drives would not undo");
 }
 
 void Drive::add(Instant at, const Bodies& bodies, Load& load) const {
@@ -185,7 +220,7 @@ void Drive::add(Instant at, const Bodies& bodies, Load& load) const {
         second_rate(d.signal, at) + 2 * d.correction * lag + d.correction * d.correction * gap - vdot_[d.v];
   }
   if (!respond(bodies)) return;
-  solve_small(response_, wanted_, order_);
+  solve_efforts();  // zero for a drive that cannot act
   for (std::size_t k = 0; k < drives_.size(); ++k)
     load.efforts[drives_[static_cast<std::size_t>(order_[k])].v] += wanted_[static_cast<Eigen::Index>(k)];
 }

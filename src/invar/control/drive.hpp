@@ -24,7 +24,7 @@ struct DriveSpec {
 class Drive final : public Environment {
  public:
   /// Refuses unknown joints and freedoms, attitudes (balls, free bodies), freedoms named twice, and signals that nothing with
-  /// inertia can follow. The model must outlive it.
+  /// inertia can follow. The model must outlive it; after an edit of the model in place, bound_to makes the one to go on with.
   static Result<std::shared_ptr<const Drive>> build(const Model& model, const std::vector<DriveSpec>& specs);
 
   void add(Instant at, const Bodies& bodies, Load& load) const override;
@@ -38,8 +38,9 @@ class Drive final : public Environment {
   };
   std::vector<Aim> aims(double t) const;
 
-  /// Why these freedoms cannot be driven independently at such bodies (a crank and a rocker of one linkage), or an empty string.
-  std::string objection(const Bodies& bodies) const;
+  /// Why these freedoms cannot be driven independently at such bodies (a crank and a rocker of one linkage, a joint of a truss),
+  /// or an empty string. Who drives all the same gets no effort from a drive that cannot act.
+  std::string objection(Instant at, const Bodies& bodies) const;
 
  private:
   struct One {
@@ -51,6 +52,7 @@ class Drive final : public Environment {
   };
   explicit Drive(const Model& model);
   bool respond(const Bodies& bodies) const;
+  int solve_efforts() const;
   void expect_turns(Instant at, const Bodies& bodies) const;
 
   const Model& model_;
@@ -62,7 +64,7 @@ class Drive final : public Environment {
   mutable std::vector<Wrench> reactions_;
   mutable VecX q_, v_, vdot_, wound_, unit_, coupling_q_;
   mutable MatX response_;  // accelerations of driven freedoms per effort on them
-  mutable VecX wanted_;
+  mutable VecX wanted_, scale_;
   mutable std::vector<int> order_;  // of columns
 };
 

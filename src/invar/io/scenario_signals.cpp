@@ -45,7 +45,7 @@ Signal read_kind(const TomlTable& t, int kind) {
 
 // An error of the control room belongs to the table that was read, at the key it names if it names one.
 void refuse_at(const TomlTable& table, const Error& error) {
-  for (const char* key : {"freedom", "body", "frame", "joint", "signal"})
+  for (const char* key : {"signal", "correction", "freedom", "body", "frame", "joint"})
     if (error.what.find(key) != std::string::npos && table.has(key)) return table.refuse(key, error.what);
   table.refuse("", error.what);
 }
@@ -135,7 +135,7 @@ std::shared_ptr<const Environment> read_drives(const TomlTable& root, const Mode
   const auto drive = *Drive::build(model, specs);
   place_driven(root, model, *drive, t, start);
   if (const auto bodies = bodies_at(model, start))
-    if (const std::string why = drive->objection(*bodies); !why.empty()) tables.back().refuse("joint", why);
+    if (const std::string why = drive->objection(t, *bodies); !why.empty()) tables.back().refuse("joint", why);
   return drive;
 }
 
