@@ -2,6 +2,7 @@
 // The verbs `equilibrium` and `modes`: where a mechanism rests, and how it moves about there.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
@@ -10,6 +11,7 @@
 #include "invar/io/state_json.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/equilibrium.hpp"
+#include "invar/model/joint/kinds.hpp"
 #include "invar/run/words.hpp"
 
 namespace invar::cli {
@@ -52,16 +54,21 @@ Result<std::unique_ptr<Placed>> placed_at(const Arguments& args, Context& contex
   return placed;
 }
 
+std::string why_not(const Equilibrium& e, const Model& model) {
+  const std::string acting =
+      fmt::format("no equilibrium was found from here: after {} {:.3g} N or N m are still acting on '{}'",
+                  counted(static_cast<std::size_t>(e.iterations), "step", "steps"), std::abs(e.force), e.freedom);
+  if (!e.stuck) return acting + ", which nothing holds";
+  if (e.stopped.ok()) return acting + ", and no step lowers the energy any more";
+  return fmt::format("{}, and the way on is barred: {}; another start, or another choice of independent joints, may lead on",
+                     acting, words(e.stopped, model));
+}
+
 Result<Equilibrium> equilibrium_of(Placed& p, const Arguments& args) {
   Equilibrium out;
   if (const Verdict verdict = find_equilibrium(p.minimal, Load(p.model), {}, p.x, out); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, p.model), args.model);
-  if (!out.found)
-    return fail(ErrorKind::Numerics,
-                fmt::format("no equilibrium was found from here: after {} steps {:.3g} N or N m are still acting on '{}', which "
-                            "nothing holds",
-                            out.iterations, std::abs(out.force), out.freedom),
-                args.model);
+  if (!out.found) return fail(ErrorKind::Numerics, why_not(out, p.model), args.model);
   return out;
 }
 
@@ -103,18 +110,31 @@ void equilibrium_verb(const Arguments& args, Context& context) {
 struct Part {
   std::string name;
   std::complex<double> value;
+  double unit;  // 1 rad, or the model's length
 };
+
+// A free joint to the ground names the freedoms of its body.
+bool named_by_a_joint(const Model& model, int body) {
+  return std::any_of(model.joints().begin(), model.joints().end(), [&](const Joint& joint) {
+    return joint.kind == JointKind::Free && joint.parent == kWorld && joint.child == body;
+  });
+}
 
 // What a mode does to every freedom of the model, and to floating bodies.
 std::vector<Part> parts_of(const Placed& p, const Linear& linear, const Mode& mode) {
   std::vector<Part> out;
   for (const Joint& joint : p.model.joints())
     for (int k = 0; k < joint.nv; ++k)
-      out.push_back({joint.nv == 1 ? joint.name : fmt::format("{}.{}", joint.name, k), mode.joints[joint.v0 + k]});
+      out.push_back({joint.nv == 1 ? joint.name : fmt::format("{}.{}", joint.name, k), mode.joints[joint.v0 + k],
+                     turns(joint.kind, k) ? 1.0 : p.model.length()});
   const JointTree& tree = p.minimal.tree();
-  for (std::size_t i = 0; i < tree.independent().size(); ++i)
-    if (tree.joint_of(tree.independent()[i]) < 0)
-      out.push_back({linear.coordinates[i], mode.shape[static_cast<Eigen::Index>(i)]});
+  for (std::size_t i = 0; i < tree.independent().size(); ++i) {
+    const int freedom = tree.independent()[i];
+    const JointTree::Node& node = tree.nodes()[tree.node_of_freedom(freedom)];
+    if (node.joint < 0 && !named_by_a_joint(p.model, node.body))
+      out.push_back({linear.coordinates[i], mode.shape[static_cast<Eigen::Index>(i)],
+                     turns(node.kind, freedom - node.v0) ? 1.0 : p.model.length()});
+  }
   return out;
 }
 
@@ -140,12 +160,13 @@ Json json_of(const Placed& p, const Linear& linear, const Modes& modes) {
 
 // The three freedoms that move most, with the side to which they move.
 std::string shape_of(std::vector<Part> parts) {
-  std::stable_sort(parts.begin(), parts.end(),
-                   [&](const Part& a, const Part& b) { return std::abs(a.value) > std::abs(b.value) * (1 + 1e-9); });
+  // Rounding must not decide between equals.
+  const auto size = [](const Part& part) { return std::abs(part.value) / part.unit; };
+  std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) { return size(a) > size(b) * (1 + 1e-9); });
   std::string out;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, parts.size()); ++i) {
     const auto c = parts[i].value;
-    if (std::abs(c) < 1e-3) continue;
+    if (size(parts[i]) < 1e-3) continue;
     const bool straight = std::abs(c.imag()) < 1e-6 * std::abs(c);
     out += fmt::format("{}{} {:.3g}{}", out.empty() ? "" : ", ", parts[i].name, straight ? c.real() : std::abs(c),
                        straight ? "" : fmt::format(" at {:.0f}°", std::arg(c) * 180 / std::numbers::pi + 0.0));

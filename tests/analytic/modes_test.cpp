@@ -8,13 +8,16 @@
 
 #include "invar/base/largest.hpp"
 #include "invar/integrate/dopri5.hpp"
+#include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/equilibrium.hpp"
 #include "invar/mech/natural.hpp"
+#include "invar/run/start.hpp"
 #include "support/campaign.hpp"
 #include "support/march.hpp"
+#include "support/moving_mechanisms.hpp"
 #include "support/redescribed.hpp"
 #include "support/states.hpp"
 
@@ -132,6 +135,68 @@ TEST(Equilibrium, IsRefusedWithTheFreedomThatNothingHolds) {
   EXPECT_NEAR(held.x.q[1], 0.5 + 2 * 9.81 / std::sqrt(2.0) / 1e4, 1e-10);
 }
 
+/// Bricard's linkage at rest, assembled with its first joint at an angle.
+void assemble_at(double angle, Resting& r) {
+  Start start(r.model);
+  start.joints.q[0] = angle;
+  start.named.assign(r.model.joints().size(), false);
+  start.named[0] = true;
+  start.joints.name(r.model, start.named);
+  const auto x = state_at(r.minimal, start);
+  ASSERT_TRUE(x) << angle << ": " << x.error().text();
+  r.x = *x;
+}
+
+// By somebody who knows no charts, at bodies on their constraints: beside a turning point closures are met to √u only.
+double largest_acceleration(Resting& r) {
+  Augmented judge(r.model);
+  Bodies bodies;
+  r.minimal.bodies(r.x, bodies);
+  const auto closed = make_consistent(r.model, bodies);
+  EXPECT_TRUE(closed);
+  State x;
+  judge.set(*closed, x, r.x.wound);
+  Evaluation e;
+  EXPECT_TRUE(judge.evaluate(x, Load(r.model), e).ok());
+  double out = 0;
+  for (const BodyAcceleration& a : e.accelerations) keep_largest(out, a.a_WC.norm());
+  return out;
+}
+
+// Weight and rigid links in a bounded space: the energy has a minimum, and the descent has to get there, whichever freedoms
+// describe it on the way. What is left is what LeavesNoAcceleration below allows for masses near 1 kg.
+TEST(Equilibrium, OfALinkageIsFoundFromEverywhereAcrossChartsAndLeavesNoAcceleration) {
+  for (const double angle : {-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0}) {
+    Resting r{Model(shipped("bricard").model)};
+    assemble_at(angle, r);
+    ASSERT_TRUE(r.rest()) << angle << ": " << name(r.found.stopped.status) << " after " << r.found.iterations;
+    EXPECT_EQ(r.found.stability, Stability::Stable) << angle;
+    EXPECT_LE(largest_acceleration(r), 1e-8) << angle;
+  }
+}
+
+// A freedom that was named and that turns back on the way down: forces on it and their derivatives grow without bound there,
+// but the linkage does not rest.
+TEST(Equilibrium, IsNotWhereANamedFreedomTurnsBack) {
+  auto spec = read_model_file(INVAR_SOURCE_DIR "/models/bricard.toml");
+  ASSERT_TRUE(spec);
+  for (JointSpec& joint : spec->joints) joint.independent = joint.name == "j3";
+  int barred = 0;
+  for (const double angle : {-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0}) {
+    Resting r(*spec);
+    assemble_at(angle, r);
+    if (r.rest()) {
+      EXPECT_LE(largest_acceleration(r), 1e-8) << angle;
+      continue;
+    }
+    ++barred;
+    EXPECT_TRUE(r.found.stuck) << angle;
+    EXPECT_FALSE(r.found.stopped.ok()) << angle;
+    EXPECT_GT(largest_acceleration(r), 1e-3) << angle;
+  }
+  EXPECT_GE(barred, 1);
+}
+
 /// A drawn mechanism on springs, with no damping, friction or stops; loops where asked.
 Mechanism on_springs(std::uint64_t at, int loops, bool damped) {
   Random random(at);
@@ -157,9 +222,11 @@ void for_resting(int usual, std::uint64_t start, bool damped, F&& f) {
     Resting r(std::move(model));
     r.minimal.set(at_rest(r.model, m.X_WB), r.x);
     const std::string what = "seed " + std::to_string(at) + ": " + describe(m.spec);
-    Equilibrium found;
     const Verdict verdict = find_equilibrium(r.minimal, Load(r.model), {}, r.x, r.found);
-    // Loops may lock, or become singular, on the way to where springs and weight want them.
+    // A tree on springs has a minimum of energy, and nothing bars the way. Loops may lock, or become singular, on it.
+    if (k % 2 == 0) {
+      ASSERT_TRUE(verdict.ok() && r.found.found) << what << ": " << name(verdict.status) << ", " << r.found.freedom;
+    }
     if (!verdict.ok() || !r.found.found) {
       ++lost;
       continue;
@@ -206,6 +273,33 @@ TEST(Modes, WithoutDampingAreImaginaryAndWithDampingDecay) {
   for_resting(16, 4300, true, [](Resting& r, const Mechanism&, const std::string& what) {
     for (const Mode& mode : r.found.modes.modes) EXPECT_LE(mode.value.real(), 1e-9 * r.found.modes.largest) << what;
   });
+}
+
+// Held by nothing, it moves as a rigid body in six ways without a frequency; whatever its size is, shapes are of order one.
+TEST(Modes, OfAFloatingChainAreSixWithoutFrequencyAndTheOthersOscillate) {
+  ModelSpec spec = rods(4);
+  spec.gravity.setZero();
+  spec.joints.erase(spec.joints.begin());
+  for (std::size_t i = 0; i < spec.joints.size(); ++i) {
+    spec.joints[i].axis = Vec3(1, 0.3 * static_cast<double>(i), 0.2).normalized();
+    spec.joints[i].spring.stiffness = {30};
+    spec.joints[i].spring.rest = {0.4};
+  }
+  Resting r(spec, {0.3, -0.2, 0.9});
+  ASSERT_TRUE(r.rest());
+  ASSERT_TRUE(r.found.modes.symmetric);
+  const std::size_t freedoms = r.minimal.tree().independent().size();
+  ASSERT_EQ(r.found.modes.modes.size(), freedoms);
+  for (std::size_t i = 0; i < freedoms; ++i) {
+    const Mode& mode = r.found.modes.modes[i];
+    EXPECT_EQ(mode.value == 0.0, i < 6) << i << ": " << mode.value;
+    EXPECT_EQ(r.found.modes.is_zero(mode), i < 6) << i;
+    // Every freedom of the model, and of the floating body in metres and radians.
+    const double length = std::max(1.0, r.model.length()) * (1 + 1e-9);
+    EXPECT_LE(mode.joints.cwiseAbs().maxCoeff(), length) << i;
+    EXPECT_LE(mode.shape.cwiseAbs().maxCoeff(), length) << i;
+    EXPECT_GE(mode.shape.cwiseAbs().maxCoeff(), 0.1 * std::min(1.0, r.model.length())) << i;
+  }
 }
 
 std::vector<double> sizes(const Modes& modes) {

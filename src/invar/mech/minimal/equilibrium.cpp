@@ -11,6 +11,7 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "invar/model/joint/kinds.hpp"
 
@@ -43,7 +44,8 @@ class Search {
     const MatX left = at.factor.matrixL().solve(at.balance.by_q);
     at.K = at.factor.matrixL().solve(left.transpose()).transpose();
     double unit = 0, mass = 0;
-    for (Eigen::Index i = 0; i < n; ++i) unit += at.balance.Gamma(i, i) * size(i) * size(i);
+    for (Eigen::Index i = 0; i < n; ++i)
+      unit += at.balance.Gamma(i, i) * unit_of(at.balance.E.col(i)) * unit_of(at.balance.E.col(i));
     for (const Body& body : tree_.model().bodies()) mass += body.inertia.mass;
     at.bound = options_.tolerance * (at.K.norm() * std::sqrt(unit) + std::sqrt(mass) * tree_.model().gravity().norm());
     return {};
@@ -77,6 +79,38 @@ class Search {
     return minimal_.settle(to);
   }
 
+  // A trial that is refused may have chosen other freedoms, which need not describe x: those of x, and everything there anew.
+  Verdict stay(const State& x, const std::vector<int>& freedoms, Place& at) const {
+    if (tree_.independent() == freedoms) return {};
+    Bodies bodies;
+    minimal_.bodies(x, bodies);
+    State again;
+    minimal_.set(bodies, again, x.wound);
+    return look(x, at);
+  }
+
+  // The longest part of the step that pays, or none: stuck.
+  Verdict advance(const State& x, Place& here, State& next, Place& there, Equilibrium& out) const {
+    VecX u = step(here);
+    out.stopped = {};
+    for (int k = 0; k < kHalvings; ++k, u *= 0.5) {
+      const auto freedoms = tree_.independent();
+      const double start = independent(u).dot(here.balance.missing);
+      Verdict made = move(x, u, next);
+      if (made.ok()) made = look(next, there);
+      if (made.ok()) {
+        // Work along u, in the freedoms of either end; close to the goal it is rounding, and the residual tells.
+        const double fall = 0.5 * (start + independent(u).dot(there.balance.missing));
+        if (fall <= 1e-4 * start || there.missing.norm() <= 0.5 * here.missing.norm()) return {};
+      } else if (out.stopped.status != Status::Singular) {  // closures that are not met say less
+        out.stopped = made;
+      }
+      if (const Verdict s = stay(x, freedoms, here); !s.ok()) return s;
+    }
+    out.stuck = true;
+    return {};
+  }
+
   VecX independent(const VecX& u) const {
     VecX out(static_cast<Eigen::Index>(tree_.independent().size()));
     for (Eigen::Index i = 0; i < out.size(); ++i) out[i] = u[tree_.independent()[static_cast<std::size_t>(i)]];
@@ -84,12 +118,12 @@ class Search {
   }
 
  private:
-  // One unit of an independent freedom: rad, or the model's length.
-  double size(Eigen::Index i) const {
-    const int freedom = tree_.independent()[static_cast<std::size_t>(i)];
-    for (const JointTree::Node& n : tree_.nodes())
-      if (freedom >= n.v0 && freedom < n.v0 + n.nv) return turns(n.kind, freedom - n.v0) ? 1.0 : tree_.model().length();
-    return 1;
+  // How far an independent freedom may go until one that it moves has gone by a rad, or by the model's length.
+  double unit_of(const VecX& moves) const {
+    double out = std::numeric_limits<double>::infinity();
+    for (int f = 0; f < tree_.nv(); ++f)
+      if (moves[f] != 0) out = std::min(out, tree_.model().length() / tree_.size_of(f) / std::abs(moves[f]));
+    return out;
   }
 
   Minimal& minimal_;
@@ -130,24 +164,10 @@ Verdict find_equilibrium(Minimal& minimal, const Load& load, const EquilibriumOp
   if (const Verdict s = search.look(x, here); !s.ok()) return s;
   State next;
   for (; out.iterations < options.iterations; ++out.iterations) {
-    if (here.missing.size() == 0 || here.missing.norm() <= here.bound) {
-      out.found = true;
-      break;
-    }
-    VecX u = search.step(here);
-    bool pays = false;
-    for (int k = 0; k < kHalvings && !pays; ++k, u *= 0.5) {
-      // Freedoms that are chosen anew on the way say nothing about work along u: measured with the old ones.
-      const VecX along = search.independent(u), before = here.balance.missing;
-      const auto freedoms = minimal.tree().independent();
-      if (!search.move(x, u, next).ok() || !search.look(next, there).ok()) continue;
-      const bool same = freedoms == minimal.tree().independent();
-      const double fall = same ? 0.5 * along.dot(before + there.balance.missing) : 0.0;
-      pays = same ? fall <= 1e-4 * along.dot(before) : there.missing.norm() <= here.missing.norm();
-      // Close to the end the fall is rounding: there the residual tells.
-      pays = pays || there.missing.norm() <= 0.5 * here.missing.norm();
-    }
-    if (!pays) break;
+    out.found = here.missing.size() == 0 || here.missing.norm() <= here.bound;
+    if (out.found) break;
+    if (const Verdict s = search.advance(x, here, next, there, out); !s.ok()) return s;
+    if (out.stuck) break;
     std::swap(x, next);
     std::swap(here, there);
   }
@@ -155,10 +175,15 @@ Verdict find_equilibrium(Minimal& minimal, const Load& load, const EquilibriumOp
     tell_missing(minimal.tree(), here, out);
     return {};
   }
+  out.stopped = {};
   // The bound knows the stiffest direction: Newton goes on while it gains, for the softest one.
   for (int k = 0; k < kPolish && here.missing.size() > 0; ++k) {
-    if (!search.move(x, search.step(here), next).ok() || !search.look(next, there).ok()) break;
-    if (!(there.missing.norm() <= 0.5 * here.missing.norm())) break;
+    const auto freedoms = minimal.tree().independent();
+    const bool moved = search.move(x, search.step(here), next).ok() && search.look(next, there).ok();
+    if (!moved || !(there.missing.norm() <= 0.5 * here.missing.norm())) {
+      if (const Verdict s = search.stay(x, freedoms, here); !s.ok()) return s;
+      break;
+    }
     std::swap(x, next);
     std::swap(here, there);
   }

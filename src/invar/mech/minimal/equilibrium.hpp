@@ -25,6 +25,8 @@ struct Equilibrium {
   int iterations = 0;
   std::string freedom;  ///< not found: the freedom that is furthest from being held
   double force = 0;     ///< what is missing there, N m or N
+  bool stuck = false;   ///< not found: no step pays, however short; otherwise iterations ran out
+  Verdict stopped;      ///< stuck: why a longer step could not be made; ok where all could be
   Stability stability = Stability::Stable;
   Modes modes;  ///< at the equilibrium
   VecX vdot;    ///< accelerations of the independent freedoms that are left

@@ -15,8 +15,8 @@
 namespace invar {
 namespace {
 
-// Rounding of C and of the symmetry of K, relative to what they are made of.
-constexpr double kRounding = 1e-11, kAskew = 1e-9;
+// Rounding of C, of the symmetry of K, and of its eigenvalues (see Modes::is_zero), relative to what they are made of.
+constexpr double kRounding = 1e-11, kAskew = 1e-9, kNothing = 1e-12;
 
 // A deviation of an attitude by u turns with the rate w of the ball: u' = v + w × u.
 MatX turning(const JointTree& tree, const Balance& b) {
@@ -30,7 +30,7 @@ MatX turning(const JointTree& tree, const Balance& b) {
   return out;
 }
 
-// Shapes of all joints, scaled so that the largest entry is one.
+// Shapes of all joints, scaled so that the largest entry is one, floating bodies included.
 void finish(const JointTree& tree, const Balance& b, Mode& mode) {
   const Model& model = tree.model();
   mode.joints = b.joint_rates * mode.shape;
@@ -40,8 +40,9 @@ void finish(const JointTree& tree, const Balance& b, Mode& mode) {
   };
   for (const Joint& joint : model.joints())
     for (int k = 0; k < joint.nv; ++k) look(mode.joints[joint.v0 + k], turns(joint.kind, k) ? 1.0 : model.length());
-  if (largest == 0.0)  // only floating bodies move
-    for (Eigen::Index i = 0; i < mode.shape.size(); ++i) look(mode.shape[i], 1.0);
+  const Eigen::VectorXcd all = b.E * mode.shape;
+  for (const JointTree::Node& node : tree.nodes())
+    for (int k = 0; node.joint < 0 && k < node.nv; ++k) look(all[node.v0 + k], turns(node.kind, k) ? 1.0 : model.length());
   if (largest == 0.0) return;
   mode.joints /= largest;
   mode.shape /= largest;
@@ -93,7 +94,9 @@ Modes modes_of(const JointTree& tree, const Linear& linear) {
     for (Eigen::Index i = 0; i < n; ++i) {
       const double square = eigen.eigenvalues()[i];
       const Eigen::VectorXcd z = eigen.eigenvectors().col(i).cast<std::complex<double>>();
-      if (square >= 0) {
+      if (std::abs(square) <= kNothing * size) {
+        add(0, z);
+      } else if (square > 0) {
         add({0, std::sqrt(square)}, z);
       } else {
         add(-std::sqrt(-square), z);

@@ -21,7 +21,8 @@ Verdict linearize(const JointTree& tree, const VecX& q, const VecX& v, const Vec
 struct Mode {
   std::complex<double> value;  ///< 1/s; of a pair the one with positive imaginary part
   Eigen::VectorXcd shape;      ///< on the independent freedoms
-  Eigen::VectorXcd joints;     ///< on all freedoms of the model; its largest entry (rad, or m over the model's length) is one
+  Eigen::VectorXcd joints;     ///< on all freedoms of the model; of these and floating bodies the largest entry (rad, or m over
+                               ///< the model's length) is one
 
   double frequency() const { return std::abs(value.imag()) / (2 * 3.14159265358979323846); }   ///< Hz; as it is seen
   double natural_frequency() const { return std::abs(value) / (2 * 3.14159265358979323846); }  ///< Hz; without its damping
@@ -30,7 +31,7 @@ struct Mode {
 
 struct Modes {
   /// From rest with nothing that depends on rates: solved as K x = -value² Γ x, both symmetric, so values are exactly imaginary,
-  /// or real and in pairs ± where the state is not stable.
+  /// or real and in pairs ± where the state is not stable. Freedoms that nothing drives have one mode each, of value zero.
   bool symmetric = false;
   std::vector<Mode> modes;  ///< slowest first; n where all are pairs, at most 2n
   double largest = 0;       ///< 1/s; over all values, also where they are rounding of zero
