@@ -39,6 +39,21 @@ TEST(EquilibriumVerb, RefusesWhatNothingHoldsByName) {
   EXPECT_EQ(invar({"equilibrium", model("pendulum"), "--state", "no_such_file.json"}).code, 2);
 }
 
+// Bricard's j3 turns back at 30°: where it was named, no other freedom can take over.
+TEST(EquilibriumVerb, SaysWhatBarsTheWay) {
+  Folder folder;
+  std::string text = read_file(model("bricard"));
+  const std::string joint = "name = \"j3\"\n";
+  ASSERT_NE(text.find(joint), std::string::npos);
+  text.insert(text.find(joint) + joint.size(), "independent = true\n");
+  write_file(folder / "named.toml", text + "\n[initial]\nj1 = 1\n");
+  const Ended e = invar({"equilibrium", folder / "named.toml"});
+  EXPECT_EQ(e.code, 3);
+  EXPECT_TRUE(has(e.err, "the way on is barred") && !has(e.err, "nothing holds")) << e.err;
+  write_file(folder / "chosen.toml", read_file(model("bricard")) + "\n[initial]\nj1 = 1\n");
+  EXPECT_EQ(invar({"equilibrium", folder / "chosen.toml"}).code, 0);
+}
+
 // A rod of 1 m on a hinge at its end: ω² = 3g/2l up to its thickness.
 TEST(ModesVerb, TellsTheFrequencyOfAPendulum) {
   const Ended e = invar({"modes", model("pendulum"), "--equilibrium", "--json"});
@@ -58,6 +73,31 @@ TEST(ModesVerb, SaysWhereAStateIsNoEquilibrium) {
   EXPECT_EQ(e.code, 0) << e.err;
   EXPECT_TRUE(has(e.err, "no equilibrium")) << e.err;
   EXPECT_FALSE(has(invar({"modes", model("double_pendulum"), "--equilibrium"}).err, "no equilibrium"));
+}
+
+// A floating body that a joint names is named once, and nothing drives any of its six freedoms.
+TEST(ModesVerb, NamesAFreeBodyOnceByItsJoint) {
+  Folder folder;
+  write_file(folder / "free.toml", R"(
+gravity = [0, 0, 0]
+[[body]]
+name = "box"
+mass = 2
+shape = { kind = "box", size = [0.3, 0.2, 0.1] }
+[[joint]]
+name = "float"
+kind = "free"
+child = "box"
+)");
+  const Ended e = invar({"modes", folder / "free.toml", "--json"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json out = json::parse(e.out);
+  EXPECT_EQ(out["stability"], "neutral");
+  ASSERT_EQ(out["modes"].size(), 6u);
+  for (const json& mode : out["modes"]) {
+    EXPECT_EQ(mode["shape"].size(), 6u);
+    EXPECT_TRUE(mode["shape"].contains("float.0"));
+  }
 }
 
 TEST(ModesVerb, HelpHasAnExample) {
