@@ -12,6 +12,7 @@
 #include "invar/integrate/make.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/io/scenario_file.hpp"
+#include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/minimal.hpp"
 #include "invar/run/run.hpp"
 #include "support/march.hpp"
@@ -260,6 +261,29 @@ TEST(Stops, AreReadFromScenarioFiles) {
   const auto refused = parse_scenario(text + "stops = 'stop'\n", "s.toml");
   ASSERT_FALSE(refused);
   EXPECT_TRUE(has(refused.error().text(), "neither \"push\" nor \"end\"")) << refused.error().text();
+}
+
+// Through the flat position, where both branches meet, and away from it: the sides of a parallelogram stay parallel, so opposite
+// cranks have one angle. [initial] has them at -0.5; a start that names one of them travels from there.
+TEST(Branch, OfAStartIsThatOfInitial) {
+  const Model model = std::move(*Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml")));
+  const auto a = static_cast<std::size_t>(*model.find_joint("a")), d = static_cast<std::size_t>(*model.find_joint("d"));
+  for (const double angle : {-2.0, -1.2, -0.1, 0.1, 0.8, 1.2, 2.0}) {
+    Start start(model);
+    start.named.assign(model.joints().size(), false);
+    start.named[a] = true;
+    start.joints.q[model.joints()[a].q0] = angle;
+    start.joints.name(model, start.named);
+    Minimal minimal(model);
+    const auto x = state_at(minimal, start);
+    ASSERT_TRUE(x) << angle;
+    Bodies bodies;
+    minimal.bodies(*x, bodies);
+    VecX q, v;
+    joint_coordinates(model, bodies, q, v);
+    EXPECT_NEAR(q[model.joints()[a].q0], angle, 1e-12);
+    EXPECT_NEAR(q[model.joints()[d].q0], angle, 1e-9) << angle;
+  }
 }
 
 }  // namespace

@@ -14,8 +14,9 @@ namespace {
 // Other freedoms are chosen when a dependent one moves this much faster than an independent one that drives it, and faster by
 // this than when they were chosen.
 constexpr double kFast = 3, kFaster = 1.5;
-// Φ_d with pivots that differ by more than this is said to be nearly singular: six more digits and nothing is left.
-constexpr double kNearlySingular = 1e-4;
+// Φ_d with pivots that differ by more than this is said to be nearly singular: what depends then moves a hundred times as fast as
+// what drives it, and steps that were short enough no longer are.
+constexpr double kNearlySingular = 1e-2;
 // And below this where it falls so fast that the step after the next would find none left: pivots fall like the distance.
 constexpr double kSoonSingular = 0.1;
 
