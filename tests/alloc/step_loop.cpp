@@ -144,6 +144,7 @@ TEST(HeapCount, SeesEveryWayToTheHeap) {
   EXPECT_TRUE(seen());
   delete static_cast<double*>(p);
   VecX v(50);
+  p = v.data();  // or else it is made when it is first needed
   EXPECT_TRUE(seen());
   v.setZero();
   EXPECT_FALSE(seen());
