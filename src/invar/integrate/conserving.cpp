@@ -21,7 +21,8 @@ constexpr int kDepth = 10;  // a step may be divided into 1024 parts
 
 // Bit by bit.
 bool same(const VecX& a, const VecX& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(double)) == 0;
+  return a.size() == b.size() &&
+         (a.size() == 0 || std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(double)) == 0);
 }
 }  // namespace
 

@@ -184,7 +184,10 @@ Verdict derivatives_at(const JointTree& tree, const VecX& q, const VecX& v, cons
   const VecX inverse = scale.cwiseInverse();
   const Eigen::LLT<MatX> unit(inverse.asDiagonal() * b.Gamma * inverse.asDiagonal());
   if (n > 0 && unit.info() != Eigen::Success) return {Status::NoInertia};
-  const auto solve = [&](const MatX& right) { return MatX(inverse.asDiagonal() * unit.solve(inverse.asDiagonal() * right)); };
+  // A right side without columns (no joint has an effort) is its own solution.
+  const auto solve = [&](const MatX& right) {
+    return right.size() == 0 ? right : MatX(inverse.asDiagonal() * unit.solve(inverse.asDiagonal() * right));
+  };
   worker.accelerate(VecX::Zero(n));
   out.vdot = n > 0 ? VecX(-solve(b.missing)) : VecX();
   worker.accelerate(out.vdot);
