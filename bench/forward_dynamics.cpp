@@ -111,7 +111,7 @@ Result<void> check_peer(Subject& subject, Mujoco& peer, Row& row) {
   return {};
 }
 
-Result<Row> measure(const Case& c, const Options& options, const MujocoLibrary& debian, const MujocoLibrary* native) {
+Result<Row> measure(const Case& c, const Options& options, const std::vector<MujocoLibrary>& builds) {
   Row row;
   row.name = c.name;
   row.bodies = static_cast<int>(c.model.bodies().size());
@@ -127,9 +127,9 @@ Result<Row> measure(const Case& c, const Options& options, const MujocoLibrary& 
   }};
   std::vector<std::unique_ptr<Mujoco>> peers;
   std::vector<MujocoState> states;
-  for (const MujocoLibrary* library : {&debian, native}) {
-    if (!library || !c.with_peer) continue;
-    auto peer = Mujoco::load(*library, c.model);
+  for (const MujocoLibrary& library : builds) {
+    if (!c.with_peer) continue;
+    auto peer = Mujoco::load(library, c.model);
     if (!peer) return tl::unexpected(peer.error());
     if (auto r = check_peer(subject, **peer, row); !r) return tl::unexpected(r.error());
     if (states.empty()) {
@@ -204,31 +204,20 @@ void write_json(const std::vector<Row>& rows, const Options& options, const std:
   std::ofstream(path) << out.dump(1) << '\n';
 }
 
-int complain(const Error& error) {
-  fmt::print(stderr, "{}\n", error.text());
-  return error.kind == ErrorKind::Numerics ? 3 : 2;
-}
-
 int run(const Options& options) {
-  const auto debian = MujocoLibrary::open(options.debian);
-  if (!debian) return complain(debian.error());
-  std::optional<MujocoLibrary> native;
-  if (!options.native.empty()) {
-    const auto opened = MujocoLibrary::open(options.native);
-    if (!opened) return complain(opened.error());
-    native = *opened;
-  }
+  const auto builds = open_builds(options.debian, options.native);
+  if (!builds) return complain(builds.error());
   const auto all = cases(options.models);
   if (!all) return complain(all.error());
   const BuildInfo build = build_info();
   const int core = pin(options.core);
   fmt::print("Invar {} by {} ({}); MuJoCo {}; core {}; medians of {} states x {} repetitions\n\n", build.version, build.compiler,
-             build.flags, debian->version(), core, options.states, options.repetitions);
+             build.flags, builds->front().version(), core, options.states, options.repetitions);
   print_head();
   std::vector<Row> rows;
   for (const Case& c : *all) {
     if (c.name.find(options.only) == std::string::npos) continue;
-    const auto row = measure(c, options, *debian, native ? &*native : nullptr);
+    const auto row = measure(c, options, *builds);
     if (!row) return complain(row.error());
     print(*row);
     rows.push_back(*row);

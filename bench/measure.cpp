@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -44,6 +45,11 @@ struct Scale {
 };
 
 }  // namespace
+
+int complain(const Error& error) {
+  fmt::print(stderr, "{}\n", error.text());
+  return error.kind == ErrorKind::Numerics ? 3 : 2;
+}
 
 int pin(int core) {
   if (core < 0) core = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) - 1;

@@ -10,6 +10,9 @@ namespace invar::bench {
 /// Binds the calling thread to one core; the last one for a negative number. Returns the core, or -1 where that is forbidden.
 int pin(int core);
 
+/// Prints what went wrong; the exit code that goes with it.
+int complain(const Error& error);
+
 /// Something to be timed: does its work `count` times on a state.
 using Contestant = std::function<void(int state, int count)>;
 

@@ -65,6 +65,17 @@ Result<MujocoLibrary> MujocoLibrary::open(const std::string& path) {
   return m;
 }
 
+Result<std::vector<MujocoLibrary>> open_builds(const std::string& debian, const std::string& native) {
+  std::vector<MujocoLibrary> builds;
+  for (const std::string& path : {debian, native}) {
+    if (path.empty()) continue;
+    const auto build = MujocoLibrary::open(path);
+    if (!build) return tl::unexpected(build.error());
+    builds.push_back(*build);
+  }
+  return builds;
+}
+
 std::string MujocoSettings::text() const {
   const char* solvers[] = {"PGS", "CG", "Newton"};
   return fmt::format("{}, {}{}", solvers[solver], jacobian == mjJAC_SPARSE ? "sparse" : "dense", warmstart ? ", warm start" : "");

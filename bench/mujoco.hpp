@@ -26,6 +26,9 @@ struct MujocoLibrary {
   static Result<MujocoLibrary> open(const std::string& path);
 };
 
+/// Debian's build of MuJoCo and, where a path is given, the one made for this processor.
+Result<std::vector<MujocoLibrary>> open_builds(const std::string& debian, const std::string& native);
+
 /// How MuJoCo solves its constraints; trees have none.
 struct MujocoSettings {
   mjtSolver solver = mjSOL_NEWTON;

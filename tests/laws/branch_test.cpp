@@ -16,19 +16,13 @@
 #include "invar/mech/minimal/minimal.hpp"
 #include "invar/run/run.hpp"
 #include "support/march.hpp"
+#include "support/outcome.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
 namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-double metric(const Outcome& outcome, const std::string& name) {
-  for (const Metric& m : outcome.metrics)
-    if (m.name == name) return m.value;
-  ADD_FAILURE() << "no metric " << name;
-  return std::nan("");
-}
 
 /// Lengths of crank, coupler, rocker and ground, m. The crank of the first two turns fully, that of the third does not.
 using Lengths = std::array<double, 4>;

@@ -11,17 +11,11 @@
 #include "invar/mech/kinematics.hpp"
 #include "invar/run/run.hpp"
 #include "support/campaign.hpp"
+#include "support/outcome.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
 namespace {
-
-double metric(const Outcome& outcome, const std::string& name) {
-  for (const Metric& m : outcome.metrics)
-    if (m.name == name) return m.value;
-  ADD_FAILURE() << "no metric " << name;
-  return std::nan("");
-}
 
 /// Keeps all rows.
 class Rows final : public Sink {

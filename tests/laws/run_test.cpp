@@ -8,17 +8,11 @@
 #include "invar/control/disturbance.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "support/campaign.hpp"
+#include "support/outcome.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
 namespace {
-
-double metric(const Outcome& outcome, const std::string& name) {
-  for (const Metric& m : outcome.metrics)
-    if (m.name == name) return m.value;
-  ADD_FAILURE() << "no metric " << name;
-  return 0;
-}
 
 Scenario scenario_of(const ModelSpec& spec, const Bodies& bodies, double end, const char* method, double step) {
   Scenario s;

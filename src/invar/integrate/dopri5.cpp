@@ -115,15 +115,10 @@ Verdict Dopri5::step(System& system, double t, double h, State& x, double& h_don
   if (proposed_ == 0)
     if (const Verdict s = first_step(options_, system, chart_, t, h, 5, 1e-6, k_[0], y_, error_, proposed_); !s.ok()) return s;
 
-  // So does a state that cannot be settled (projected, its turns counted).
   double tried = 0;
-  for (double offered = h;;) {
-    if (const Verdict s = attempt(system, t, offered, tried); !s.ok()) return s;
-    const Verdict s = chart_.finish(system, tried, y_, x);
-    if (s.ok()) break;
-    if (kShrink * tried < options_.h_min) return s;
-    proposed_ = offered = kShrink * tried;
-  }
+  const auto once = [&](double offered, double& done) { return attempt(system, t, offered, done); };
+  if (const Verdict s = attempt_until_settled(options_, system, chart_, h, kShrink, y_, x, proposed_, tried, once); !s.ok())
+    return s;
   end_ = system.instant(t + tried);
   h_ = tried;
   h_done = tried;

@@ -37,4 +37,17 @@ double length_to_try(const ErrorControl& control, double proposed, double h);
 /// The shortest step that a refusal may ask for at t, s: h_min, or what the digits of t still tell.
 double shortest_step(const ErrorControl& control, double t);
 
+/// Attempts of at most h until the state reached can be settled (projected, its turns counted): one that cannot asks for a step
+/// that is shorter by `shrink`. attempt(offered, tried) leaves its end in y and its length in tried.
+template <class Attempt>
+Verdict attempt_until_settled(const ErrorControl& control, System& system, const Chart& chart, double h, double shrink,
+                              const VecX& y, State& x, double& proposed, double& tried, Attempt&& attempt) {
+  for (double offered = h;;) {
+    if (const Verdict s = attempt(offered, tried); !s.ok()) return s;
+    const Verdict s = chart.finish(system, tried, y, x);
+    if (s.ok() || shrink * tried < control.h_min) return s;
+    proposed = offered = shrink * tried;
+  }
+}
+
 }  // namespace invar

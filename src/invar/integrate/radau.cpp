@@ -236,15 +236,10 @@ Verdict Radau::step(System& system, double t, double h, State& x, double& h_done
     if (const Verdict s = first_step(options_, system, chart_, t, h, 4, 1e-4, f0_, y_, error_, proposed_); !s.ok()) return s;
   }
 
-  // A state that cannot be settled (projected, its turns counted) asks for a shorter step, too.
   double tried = 0;
-  for (double offered = h;;) {
-    if (const Verdict s = attempt(system, t, offered, tried); !s.ok()) return s;
-    const Verdict s = chart_.finish(system, tried, y_, x);
-    if (s.ok()) break;
-    if (kShrink * tried < options_.h_min) return s;
-    proposed_ = offered = kShrink * tried;
-  }
+  const auto once = [&](double offered, double& done) { return attempt(system, t, offered, done); };
+  if (const Verdict s = attempt_until_settled(options_, system, chart_, h, kShrink, y_, x, proposed_, tried, once); !s.ok())
+    return s;
   have_jacobian_ = theta_ <= kFast;
   for (std::size_t i = 0; i < 3; ++i) old_[i] = z_[i];
   have_old_ = true;

@@ -154,7 +154,7 @@ bool JointTree::refresh() {
     for (int k = 0; k < n.nv; ++k) scale_[static_cast<std::size_t>(n.v0 + k)] = turns(n.kind, k) ? model_.length() : 1.0;
   independent_.resize(static_cast<std::size_t>(nv_));
   for (int i = 0; i < nv_; ++i) independent_[static_cast<std::size_t>(i)] = i;
-  dependent_.clear(), blocks_.clear(), rides_.clear();
+  dependent_.clear(), beyond_.clear(), blocks_.clear(), rides_.clear();
   kinematics_.refresh();
   return true;
 }

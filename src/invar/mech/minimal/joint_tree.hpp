@@ -116,6 +116,7 @@ class JointTree {
   int nq_ = 0, nv_ = 0, rows_ = 0;
   std::vector<int> freedom_of_joint_;  // per joint of the model; -1: outside the tree
   std::vector<int> independent_, dependent_;
+  std::vector<std::size_t> beyond_;  // nodes with freedoms that depend, and all beyond them
 
   mutable TreeKinematics kinematics_;
   mutable std::vector<LoopBlock> blocks_;

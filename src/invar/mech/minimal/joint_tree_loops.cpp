@@ -81,6 +81,12 @@ Verdict JointTree::choose(const VecX& q, const VecX& told) {
   independent_.clear();
   for (int k = 0; k < nv_; ++k)
     if (!std::binary_search(dependent_.begin(), dependent_.end(), k)) independent_.push_back(k);
+  beyond_.clear();
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    if (const Node& n = nodes_[i];
+        (n.inner >= 0 && std::binary_search(beyond_.begin(), beyond_.end(), static_cast<std::size_t>(n.inner))) ||
+        std::any_of(dependent_.begin(), dependent_.end(), [&](int d) { return node_of_freedom(d) == i; }))
+      beyond_.push_back(i);
   std::vector<LoopBlock::Row> kept;
   for (const int r : pivots.rows) kept.push_back(rows[static_cast<std::size_t>(r)]);
   group(kept);
@@ -136,13 +142,14 @@ Verdict JointTree::complete(VecX& q, VecX& v, const VecX& wound, Bodies& bodies)
   kinematics_.poses(q, bodies);
   for (LoopBlock& block : blocks_)
     if (const Verdict verdict = block.close(*this, bodies, wound, q); !verdict.ok()) return verdict;
-  kinematics_.place(q, v, bodies);
+  kinematics_.poses(q, beyond_, bodies);
+  kinematics_.velocities(v, bodies);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     if (rides_[b])
       if (const Verdict verdict = blocks_[b].look(*this, bodies, wound, q); !verdict.ok()) return verdict;
     blocks_[b].rates(*this, bodies, v);
   }
-  kinematics_.velocities(v, bodies);
+  kinematics_.velocities(v, beyond_, bodies);
   return {};
 }
 

@@ -70,18 +70,30 @@ bool factor_small(MatX& a, std::vector<int>& exchange, double least) {
   }
 }
 
+// The bodies and frames that a joint of the tree lies between, inwards and outwards.
+int inner_body(const JointTree& tree, const JointNode& n) {
+  return n.inner < 0 ? kWorld : tree.nodes()[static_cast<std::size_t>(n.inner)].body;
+}
+const Pose& inner_frame(const JointTree& tree, const JointNode& n) {
+  const Joint& joint = tree.model().joints()[static_cast<std::size_t>(n.joint)];
+  return n.reversed ? joint.X_CM : joint.X_PF;
+}
+const Pose& outer_frame(const JointTree& tree, const JointNode& n) {
+  const Joint& joint = tree.model().joints()[static_cast<std::size_t>(n.joint)];
+  return n.reversed ? joint.X_PF : joint.X_CM;
+}
+
 }  // namespace
 
 LoopBlock::LoopBlock(const JointTree& tree, std::vector<Row> rows, std::vector<int> dependent)
     : rows_(std::move(rows)), dependent_(std::move(dependent)), terms_(rows_.size()), screws_(dependent_.size()) {
   for (const int d : dependent_) {
     const std::size_t node = tree.node_of_freedom(d);
-    if (elements_.empty() || elements_.back().node != node) elements_.push_back({node, -1, {}, {}});
+    if (elements_.empty() || elements_.back().node != node) elements_.push_back({node, {-1, {}, true}, {}});
   }
-  for (Element& e : elements_) {
-    const int inner = tree.nodes()[e.node].inner;
-    e.before = inner < 0 ? -1 : element_at(tree, tree.nodes()[static_cast<std::size_t>(inner)].body);
-  }
+  for (Element& e : elements_)
+    if (const JointNode& n = tree.nodes()[e.node]; n.joint >= 0)
+      e.inner = side_of(tree, inner_body(tree, n), inner_frame(tree, n));
   std::vector<bool> drives(static_cast<std::size_t>(tree.nv()), false);
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     std::array<Term, 2>& terms = terms_[r];
@@ -124,11 +136,19 @@ int LoopBlock::element_at(const JointTree& tree, int body) const {
   return -1;
 }
 
+LoopBlock::Side LoopBlock::side_of(const JointTree& tree, int body, const Pose& X_BF) const {
+  const int before = element_at(tree, body);
+  if (before < 0) return {before, X_BF, body == kWorld};
+  const JointNode& n = tree.nodes()[elements_[static_cast<std::size_t>(before)].node];
+  if (n.joint < 0 || n.body != body) return {before, {}, false};
+  return {before, within(outer_frame(tree, n), X_BF), true};
+}
+
 int LoopBlock::cut_of(const JointTree& tree, int joint) {
   for (std::size_t c = 0; c < cuts_.size(); ++c)
     if (cuts_[c].joint == joint) return static_cast<int>(c);
   const Joint& j = tree.model().joints()[static_cast<std::size_t>(joint)];
-  cuts_.push_back({joint, {element_at(tree, j.parent), {}}, {element_at(tree, j.child), {}}, tree.sides_of_joint(joint), {}, {}});
+  cuts_.push_back({joint, side_of(tree, j.parent, j.X_PF), side_of(tree, j.child, j.X_CM), tree.sides_of_joint(joint), {}, {}});
   return static_cast<int>(cuts_.size()) - 1;
 }
 
@@ -144,29 +164,28 @@ bool LoopBlock::rides_on(const JointTree& tree, const std::vector<int>& freedoms
   });
 }
 
-// What is rigid between the elements, from where the bodies stand.
+// What does not move between the elements, from where the bodies stand.
 void LoopBlock::arrange(const JointTree& tree, const Bodies& bodies) {
   const Model& model = tree.model();
-  const auto seen = [&](int before, const Pose& X) {
-    return before < 0 ? X : within(elements_[static_cast<std::size_t>(before)].outer, X);
-  };
-  for (Element& e : elements_) {
-    const JointNode& n = tree.nodes()[e.node];
-    if (n.joint < 0) {
-      e.from = Pose{};
-      const BodyState& s = bodies[static_cast<std::size_t>(n.body)];
-      e.outer = {s.q_WB, s.p_WC};
-      continue;
+  const auto see = [&](Side& side, int body, const Pose& X_BF) {
+    if (side.rigid) return;
+    const Pose X = joined(body_pose(model, bodies, body), X_BF);
+    if (side.before < 0) {
+      side.from = X;
+      return;
     }
-    const Joint& joint = model.joints()[static_cast<std::size_t>(n.joint)];
-    const int inner = n.reversed ? joint.child : joint.parent, outer = n.reversed ? joint.parent : joint.child;
-    e.from = seen(e.before, joined(body_pose(model, bodies, inner), n.reversed ? joint.X_CM : joint.X_PF));
-    e.outer = joined(body_pose(model, bodies, outer), n.reversed ? joint.X_PF : joint.X_CM);
-  }
+    const JointNode& n = tree.nodes()[elements_[static_cast<std::size_t>(side.before)].node];
+    side.from =
+        within(n.joint < 0 ? Pose{bodies[static_cast<std::size_t>(n.body)].q_WB, bodies[static_cast<std::size_t>(n.body)].p_WC}
+                           : joined(body_pose(model, bodies, n.body), outer_frame(tree, n)),
+               X);
+  };
+  for (Element& e : elements_)
+    if (const JointNode& n = tree.nodes()[e.node]; n.joint >= 0) see(e.inner, inner_body(tree, n), inner_frame(tree, n));
   for (Cut& c : cuts_) {
     const Joint& joint = model.joints()[static_cast<std::size_t>(c.joint)];
-    c.parent.from = seen(c.parent.before, joined(body_pose(model, bodies, joint.parent), joint.X_PF));
-    c.child.from = seen(c.child.before, joined(body_pose(model, bodies, joint.child), joint.X_CM));
+    see(c.parent, joint.parent, joint.X_PF);
+    see(c.child, joint.child, joint.X_CM);
   }
 }
 
@@ -178,7 +197,7 @@ void LoopBlock::place(const JointTree& tree, const VecX& q) {
   };
   for (Element& e : elements_) {
     const JointNode& n = tree.nodes()[e.node];
-    const Pose A = from({e.before, e.from});
+    const Pose A = from(e.inner);
     if (n.nv == 1) {  // about or along z, which both frames share
       const double sign = n.reversed ? -1 : 1, value = sign * q[n.q0];
       const bool turning = n.kind != JointKind::Prismatic;
@@ -335,32 +354,36 @@ Verdict LoopBlock::look(const JointTree& tree, const Bodies& bodies, const VecX&
   return factor(tree) ? Verdict{} : verdict(tree, Status::Singular, condition_);
 }
 
-// Increments into step_, in radians and metres.
-bool LoopBlock::by_ruler_and_compass(const JointTree& tree) {
+// Increments into step_, in radians and metres, from where the tree stands.
+bool LoopBlock::by_ruler_and_compass(const JointTree& tree, const Bodies& bodies) {
   if (!pins_a_point_) return false;
   for (const std::array<Term, 2>& terms : terms_)
     if (!terms[0].w.isZero(0)) return false;
   const Cut& cut = cuts_.front();
+  const Model& model = tree.model();
+  const Joint& joint = model.joints()[static_cast<std::size_t>(cut.joint)];
   std::array<closed_form::Freedom, 3> f;
   for (std::size_t d = 0; d < dependent_.size(); ++d) {
     const bool turning = tree.nodes()[elements_[d].node].kind == JointKind::Revolute;
-    f[d] = {turning ? screws_[d].w : screws_[d].v, screws_[d].point, turning, cut.sides[static_cast<std::size_t>(dependent_[d])]};
+    const ScrewAxis s = tree.screw(dependent_[d]);
+    f[d] = {turning ? s.w : s.v, s.point, turning, cut.sides[static_cast<std::size_t>(dependent_[d])]};
   }
-  if (dependent_.size() == 2) return closed_form::dyad(f[0], f[1], cut.M.p, cut.F.p, step_.data());
+  const Pose child = body_pose(model, bodies, joint.child), parent = body_pose(model, bodies, joint.parent);
+  const Vec3 M = child.p + child.q * joint.X_CM.p, F = parent.p + parent.q * joint.X_PF.p;
+  if (dependent_.size() == 2) return closed_form::dyad(f[0], f[1], M, F, step_.data());
   const bool carries_m = f[0].side > 0;
-  return closed_form::leg(f[0], f[1], f[2], carries_m ? cut.M.p : cut.F.p, carries_m ? cut.F.p : cut.M.p, step_.data());
+  return closed_form::leg(f[0], f[1], f[2], carries_m ? M : F, carries_m ? F : M, step_.data());
 }
 
 Verdict LoopBlock::close(const JointTree& tree, const Bodies& bodies, const VecX& wound, VecX& q) {
   arrange(tree, bodies);
   const double length = tree.model().length(), rounding = kRounding * length;
-  evaluate(tree, q, wound);
   double noise = rounding;
-  if (by_ruler_and_compass(tree)) {
+  if (by_ruler_and_compass(tree, bodies)) {
     tree.move(dependent_, step_, q);
-    evaluate(tree, q, wound);
     noise = kClosedForm * rounding;
   }
+  evaluate(tree, q, wound);
   double before = 0;
   for (int k = 0;; ++k) {
     if (!factor(tree)) return verdict(tree, Status::Singular, condition_);

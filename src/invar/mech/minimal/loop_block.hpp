@@ -23,7 +23,7 @@ class LoopBlock {
   /// Rows that count, and as many freedoms that depend (of the tree).
   LoopBlock(const JointTree& tree, std::vector<Row> rows, std::vector<int> dependent);
 
-  /// Solves for the coordinates that depend, from where q has them and `bodies` stand.
+  /// Solves for the coordinates that depend, from where q has them and the tree stands; `bodies` are those of it.
   Verdict close(const JointTree& tree, const Bodies& bodies, const VecX& wound, VecX& q);
   /// Rows and factors at coordinates that bodies have.
   Verdict look(const JointTree& tree, const Bodies& bodies, const VecX& wound, const VecX& q);
@@ -50,16 +50,17 @@ class LoopBlock {
   int orientation() const { return orientation_; }
 
  private:
-  /// A joint with freedoms that depend; `before` it the nearest one inwards (-1: none), `from` there to its inner frame.
-  struct Element {
-    std::size_t node;
-    int before;
-    Pose from, outer;  // the second: its outer frame, World
-  };
-  /// One side of a joint outside the tree: the frame it carries, seen from the nearest element inwards.
+  /// The frame of a joint on one of its bodies, seen from the nearest element `before` it, inwards (-1: none).
   struct Side {
     int before;
     Pose from;
+    bool rigid;  // nothing that moves lies between: `from` is a constant
+  };
+  /// A joint with freedoms that depend.
+  struct Element {
+    std::size_t node;
+    Side inner;
+    Pose outer;  // World
   };
   /// A joint outside the tree that rows speak of.
   struct Cut {
@@ -77,6 +78,7 @@ class LoopBlock {
 
   int cut_of(const JointTree& tree, int joint);
   int element_at(const JointTree& tree, int body) const;
+  Side side_of(const JointTree& tree, int body, const Pose& X_BF) const;
   void arrange(const JointTree& tree, const Bodies& bodies);
   void evaluate(const JointTree& tree, const VecX& q, const VecX& wound);
   void place(const JointTree& tree, const VecX& q);
@@ -85,7 +87,7 @@ class LoopBlock {
   double side_of_coupling(const JointTree& tree, Term& term, int joint, int freedom, const VecX& q, const VecX& wound) const;
   double along(const Term& term, int freedom, const ScrewAxis& s) const;
   bool factor(const JointTree& tree);
-  bool by_ruler_and_compass(const JointTree& tree);
+  bool by_ruler_and_compass(const JointTree& tree, const Bodies& bodies);
   Verdict verdict(const JointTree& tree, Status status, double value) const;
 
   std::vector<Row> rows_;

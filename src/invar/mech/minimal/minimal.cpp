@@ -30,8 +30,7 @@ Minimal::Minimal(const Model& model)
       accelerations_(model.bodies().size()),
       reactions_(model.joints().size()),
       q_(VecX::Zero(model.nq())),
-      v_(VecX::Zero(model.nv())),
-      vdot_(VecX::Zero(model.nv())) {}
+      v_(VecX::Zero(model.nv())) {}
 
 void Minimal::set(const Bodies& bodies, State& x, const VecX& turns) {
   State unreduced;

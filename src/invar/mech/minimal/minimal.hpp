@@ -43,7 +43,7 @@ class Minimal final : public Formulation {
   mutable Bodies bodies_;           // there
   Accelerations accelerations_;
   std::vector<Wrench> reactions_;
-  VecX q_, v_, vdot_;        // of all joints
+  VecX q_, v_;               // of all joints
   std::vector<int> branch_;  // signs of det Φ_d at the last settled state
   double gain_ = 0;          // when freedoms were chosen last
   double condition_ = 1;     // of Φ_d at the last settled state

@@ -166,8 +166,18 @@ void TreeKinematics::place_other(std::size_t i, const double* q) {
   }
 }
 
+// Pose of a node; its axial sine and cosine are known.
+void TreeKinematics::place(std::size_t i, const VecX& q, Bodies& out) {
+  const JointNode& n = nodes_[i];
+  store_->constants[i].axial ? place_axial(i, n.nq > 0 ? q[n.q0] : 0.0) : place_other(i, q.data() + n.q0);
+  const Placed& at = store_->placed[i + 1];
+  BodyState& body = out[static_cast<std::size_t>(n.body)];
+  at.p.store(body.p_WC.data());
+  body.q_WB.coeffs() << at.q.x, at.q.y, at.q.z, at.q.w;
+}
+
 // Velocity of a node at rates.
-void TreeKinematics::move(std::size_t i, const VecX& v) {
+void TreeKinematics::move(std::size_t i, const VecX& v, Bodies& out) {
   Store& s = *store_;
   const JointNode& n = nodes_[i];
   const Placed& in = s.placed[static_cast<std::size_t>(s.constants[i].inner)];
@@ -183,6 +193,9 @@ void TreeKinematics::move(std::size_t i, const VecX& v) {
   }
   at.w = w;
   at.v = u + cross(w, at.arm_out);
+  BodyState& body = out[static_cast<std::size_t>(n.body)];
+  at.v.store(body.v_WC.data());
+  at.w.store(body.w_WB.data());
 }
 
 void TreeKinematics::sines_of_half(const VecX& q) {
@@ -192,46 +205,27 @@ void TreeKinematics::sines_of_half(const VecX& q) {
   sines(s.half.data(), s.half.size(), s.sine.data(), s.cosine.data());
 }
 
-namespace {
-
-void store_pose(const Placed& at, BodyState& body) {
-  at.p.store(body.p_WC.data());
-  body.q_WB.coeffs() << at.q.x, at.q.y, at.q.z, at.q.w;
-}
-
-void store_velocity(const Placed& at, BodyState& body) {
-  at.v.store(body.v_WC.data());
-  at.w.store(body.w_WB.data());
-}
-
-}  // namespace
-
 void TreeKinematics::place(const VecX& q, const VecX& v, Bodies& out) {
   sines_of_half(q);
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const JointNode& n = nodes_[i];
-    store_->constants[i].axial ? place_axial(i, n.nq > 0 ? q[n.q0] : 0.0) : place_other(i, q.data() + n.q0);
-    move(i, v);
-    BodyState& body = out[static_cast<std::size_t>(n.body)];
-    store_pose(store_->placed[i + 1], body);
-    store_velocity(store_->placed[i + 1], body);
-  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) place(i, q, out), move(i, v, out);
 }
 
 void TreeKinematics::poses(const VecX& q, Bodies& out) {
   sines_of_half(q);
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const JointNode& n = nodes_[i];
-    store_->constants[i].axial ? place_axial(i, n.nq > 0 ? q[n.q0] : 0.0) : place_other(i, q.data() + n.q0);
-    store_pose(store_->placed[i + 1], out[static_cast<std::size_t>(n.body)]);
-  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) place(i, q, out);
+}
+
+void TreeKinematics::poses(const VecX& q, const std::vector<std::size_t>& nodes, Bodies& out) {
+  sines_of_half(q);
+  for (const std::size_t i : nodes) place(i, q, out);
 }
 
 void TreeKinematics::velocities(const VecX& v, Bodies& bodies) {
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    move(i, v);
-    store_velocity(store_->placed[i + 1], bodies[static_cast<std::size_t>(nodes_[i].body)]);
-  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) move(i, v, bodies);
+}
+
+void TreeKinematics::velocities(const VecX& v, const std::vector<std::size_t>& nodes, Bodies& bodies) {
+  for (const std::size_t i : nodes) move(i, v, bodies);
 }
 
 void TreeKinematics::adopt(const Bodies& bodies) {

@@ -22,12 +22,6 @@ struct JointNode {
 /// A freedom as the twist that it gives to its body and all beyond: World, at `point`.
 struct ScrewAxis {
   Vec3 w, v, point;
-  /// The same seen at another point: (angular; linear).
-  Vec6 at(const Vec3& p) const {
-    Vec6 out;
-    out << w, v + w.cross(p - point);
-    return out;
-  }
 };
 
 /// Forward kinematics of a tree of joints, outwards: Bodies from coordinates and rates, and back from accelerations of bodies to
@@ -40,13 +34,16 @@ class TreeKinematics {
   /// Takes the numbers of a model that was edited in place. No heap.
   void refresh();
 
-  /// Poses and velocities of all bodies; poses alone; or the poses that bodies have, where the joints hold.
+  /// Poses and velocities of all bodies; poses alone, of all or of some nodes that were moved (outwards); or the poses that
+  /// bodies have, where the joints hold.
   void place(const VecX& q, const VecX& v, Bodies& out);
   void poses(const VecX& q, Bodies& out);
+  void poses(const VecX& q, const std::vector<std::size_t>& nodes, Bodies& out);
   void adopt(const Bodies& bodies);
-  /// What follows belongs to the poses computed or adopted last. Velocities at rates; a freedom of a node; derivatives of the
-  /// rates from accelerations of bodies (`bodies` have poses and velocities as computed).
+  /// What follows belongs to the poses computed or adopted last. Velocities at rates, of all or of some nodes; a freedom of a
+  /// node; derivatives of the rates from accelerations of bodies (`bodies` have poses and velocities as computed).
   void velocities(const VecX& v, Bodies& bodies);
+  void velocities(const VecX& v, const std::vector<std::size_t>& nodes, Bodies& bodies);
   ScrewAxis screw(std::size_t node, int freedom) const;
   void rates(const Bodies& bodies, const Accelerations& accelerations, VecX& vdot) const;
 
@@ -54,9 +51,10 @@ class TreeKinematics {
   struct Store;  // arrays of the kernel's vector types, whose layout follows the build's target and must not reach a header
 
   void sines_of_half(const VecX& q);
+  void place(std::size_t node, const VecX& q, Bodies& out);
   void place_axial(std::size_t node, double q);
   void place_other(std::size_t node, const double* q);
-  void move(std::size_t node, const VecX& v);
+  void move(std::size_t node, const VecX& v, Bodies& out);
 
   const Model& model_;
   const std::vector<JointNode>& nodes_;
