@@ -85,6 +85,43 @@ Json edit_json(const EditAccount& edit) {
             {"impulse", momentum_json(impulse)}}}};
 }
 
+// A certificate with every clause in words and numbers, and how well was followed what was asked for.
+Json control_json(const ControlAccount& c) {
+  Json out = {
+      {"controller", c.name}, {"law", c.certificate.law}, {"guarantee", c.certificate.guarantee}, {"held", c.certificate.held()}};
+  out["clauses"] = Json::array();
+  for (const Clause& clause : c.certificate.clauses()) {
+    const auto subject = [&](int i) {
+      return i < 0 || i >= static_cast<int>(clause.subjects.size()) ? Json(nullptr)
+                                                                    : Json(clause.subjects[static_cast<std::size_t>(i)]);
+    };
+    Json entry = {{"name", clause.name},
+                  {"meaning", clause.meaning},
+                  {"unit", clause.unit},
+                  {"allowed", number(clause.allowed)},
+                  {"held", clause.held()},
+                  {"worst", number(clause.worst)},
+                  {"worst_at", number(clause.worst_at)},
+                  {"worst_by", subject(clause.worst_subject)}};
+    if (!clause.held())
+      entry["violated"] = {
+          {"first_at", number(clause.first)}, {"value", number(clause.first_value)}, {"by", subject(clause.first_subject)}};
+    entry["text"] = clause.text();
+    out["clauses"].push_back(std::move(entry));
+  }
+  out["findings"] = Json::array();
+  for (const Finding& f : c.certificate.findings)
+    out["findings"].push_back({{"name", f.name}, {"value", number(f.value)}, {"unit", f.unit}, {"how", f.how}});
+  out["tracking"] = Json::array();
+  for (const Tracking& t : c.tracking)
+    out["tracking"].push_back({{"name", t.name},
+                               {"unit", t.unit},
+                               {"final", number(std::abs(t.last))},
+                               {"largest", number(t.largest)},
+                               {"rms", number(t.rms())}});
+  return out;
+}
+
 }  // namespace
 
 const char* status_word(const Outcome& outcome) {
@@ -123,6 +160,7 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
     for (const EditAccount& edit : outcome.edits) out["edits"].push_back(edit_json(edit));
   }
   out["certificates"] = Json::array();
+  for (const ControlAccount& c : outcome.control) out["certificates"].push_back(control_json(c));
   out["versions"] = versions_json();
   out["seed"] = scenario.seed;
   const double wall = outcome.wall;

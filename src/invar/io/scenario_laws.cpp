@@ -72,7 +72,10 @@ void read_law(const TomlTable& table, const LawKind& kind, const Model& model, s
   std::vector<std::string> words;
   for (const Scale s : kind.scales) words.emplace_back(name(s));
   law.scale = kind.scales[static_cast<std::size_t>(table.choice("relative_to", words, 0))];
-  if (kind.metric == nullptr) read_window(table, model, law);
+  if (law.name == "metric")
+    law.field = table.string("name");
+  else if (kind.metric == nullptr)
+    read_window(table, model, law);
   add_bounds(table, law, out);
 }
 

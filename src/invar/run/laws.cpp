@@ -59,6 +59,7 @@ const std::vector<LawKind>& law_kinds() {
        "m, rad, m/s or rad/s",
        {Absolute},
        "largest distance of the last state from given numbers, attitudes by their angle"},
+      {"metric", nullptr, "", {Absolute}, "any metric of the run by its name, those of controllers among them"},
   };
   return kinds;
 }
@@ -177,7 +178,7 @@ void Judge::sample(double t, const Evaluation& evaluation) {
   }
 }
 
-LawResult Judge::judge(std::size_t k, const Tally& tally, const Evaluation& last) const {
+LawResult Judge::judge(std::size_t k, const Tally& tally, const Evaluation& last, const std::vector<Metric>& metrics) const {
   const Law& law = laws_[k];
   const LawKind& kind = kind_of(law);
   LawResult out;
@@ -190,11 +191,15 @@ LawResult Judge::judge(std::size_t k, const Tally& tally, const Evaluation& last
   // The absolute value: from the tally, from the samples, or from the last state. Of a run without a step nothing can be said.
   if (tally.steps == 0) {
     out.reason = "no step was made";
-  } else if (kind.metric != nullptr) {
-    const auto metrics = tally.metrics();
-    const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) { return m.name == kind.metric; });
-    out.value = it->value;
-    out.reason = it->reason;
+  } else if (kind.metric != nullptr || law.name == "metric") {
+    const std::string wanted = kind.metric != nullptr ? kind.metric : law.field;
+    const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) { return m.name == wanted; });
+    if (it == metrics.end()) {
+      out.reason = "the run has no such metric";
+    } else {
+      out.value = it->value, out.reason = it->reason;
+      if (kind.metric == nullptr) out.unit = it->unit;
+    }
   } else if (law.name == "final" && last.bodies.size() != now_->bodies().size()) {
     out.reason = "no state was reached";
   } else if (law.name == "final" && (there_[k].joint == kGone || there_[k].body == kGone)) {
@@ -224,9 +229,9 @@ LawResult Judge::judge(std::size_t k, const Tally& tally, const Evaluation& last
   return out;
 }
 
-std::vector<LawResult> Judge::verdicts(const Tally& tally, const Evaluation& last) const {
+std::vector<LawResult> Judge::verdicts(const Tally& tally, const Evaluation& last, const std::vector<Metric>& metrics) const {
   std::vector<LawResult> out;
-  for (std::size_t k = 0; k < laws_.size(); ++k) out.push_back(judge(k, tally, last));
+  for (std::size_t k = 0; k < laws_.size(); ++k) out.push_back(judge(k, tally, last, metrics));
   return out;
 }
 

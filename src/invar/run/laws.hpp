@@ -30,7 +30,7 @@ struct Law {
   Scale scale = Scale::Absolute;
   int joint = -1;                                          ///< max_force, max_moment (-1: all joints), final
   int body = -1;                                           ///< final
-  std::string field;                                       ///< final: "p", "q", "v", "w"
+  std::string field;                                       ///< final: "p", "q", "v", "w"; metric: its name
   std::vector<double> target;                              ///< final: the values to be reached; attitudes as unit quaternions
   double from = -std::numeric_limits<double>::infinity();  ///< max_force, max_moment: closed window of time, s
   double to = std::numeric_limits<double>::infinity();
@@ -60,11 +60,11 @@ class Judge {
   void enter(const Model& model);
   /// A recorded sample. No heap.
   void sample(double t, const Evaluation& evaluation);
-  /// After the last step. `last` is the evaluation at the end of the run.
-  std::vector<LawResult> verdicts(const Tally& tally, const Evaluation& last) const;
+  /// After the last step. `last` is the evaluation at the end of the run, `metrics` all that it reports.
+  std::vector<LawResult> verdicts(const Tally& tally, const Evaluation& last, const std::vector<Metric>& metrics) const;
 
  private:
-  LawResult judge(std::size_t k, const Tally& tally, const Evaluation& last) const;
+  LawResult judge(std::size_t k, const Tally& tally, const Evaluation& last, const std::vector<Metric>& metrics) const;
 
   const Model& model_;  // that laws were written for
   const Model* now_;    // that samples are from

@@ -37,6 +37,7 @@ class Loop {
     leg_->bind(scenario);
   }
 
+  Result<void> build_controllers();
   Result<Outcome> run(const State& start);
 
  private:
@@ -53,6 +54,8 @@ class Loop {
   bool sample(double t, const State& x, bool on_step);
   bool dense_samples(double t, double t_next, double b);
   double sample_time(long j) const;
+  void settle_control(double t);
+  void account_for_control();
   bool go_on();
   bool stopped();
   bool failed(const Verdict& verdict, double t);
@@ -62,6 +65,8 @@ class Loop {
   const RunOptions& options_;
   std::vector<Channel> layout_;  // over all models; empty where there is one only
   std::unique_ptr<Leg> leg_;
+  std::vector<std::unique_ptr<Controller>> controllers_;
+  std::vector<double> row_;        // of a sample, with what controllers show
   std::optional<LiveModel> live_;  // where there are edits
   std::size_t next_edit_ = 0;
   Judge judge_;
@@ -69,6 +74,7 @@ class Loop {
   State x_, between_;
   Observation seen_, sampled_;
   Evaluation evaluation_;
+  Bodies bodies_;
   bool sample_due_ = true;  // at the start of the next segment
   double interval_ = 0;     // s; between samples of adaptive methods
   long next_sample_ = 1;    // index on the grid of sample times
@@ -94,6 +100,9 @@ Result<Outcome> Loop::run(const State& start) {
   watch_.enter(*leg_, scenario_.start_time);
   if (options_.sink != nullptr) {
     Layout layout{leg_->recorder.channels(), leg_->model->name(), scenario_.name, scenario_.seed};
+    for (const auto& c : controllers_)
+      for (const Reading& reading : c->law().readings())
+        layout.channels.push_back({"control/" + escaped(c->name()) + "/" + reading.name, reading.unit, reading.meaning, 1});
     if (auto begun = options_.sink->begin(layout); !begun) return tl::unexpected(begun.error());
   }
   for (double a = scenario_.start_time; edit(a) && a < scenario_.end_time;) {
@@ -172,6 +181,7 @@ bool Loop::refused(const Error& error, double t) {
 
 bool Loop::segment(double a, double b) {
   INVAR_CHECK(b > a, "an event lies after the time it was asked for");
+  settle_control(a);
   leg_->system.enter(a, b);
   leg_->integrator->reset(leg_->system, x_, (b - a) / static_cast<double>(steps_in(a, b)));
   tally_.open(seen_);
@@ -232,6 +242,7 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
   if (!(t_next > t)) return failed({Status::StepTooSmall, -1, -1, done}, t);
   leg_->observer.observe(t_next, *leg_->formulation, x_, seen_, leg_->integrator->report());
   tally_.step(seen_, leg_->system.loaded());
+  if (t_next < aim) settle_control(t_next);  // the next segment settles at its start
   const Verdict stop = watch_.step(*leg_, t_next, x_);
   return stop.ok() || !scenario_.end_at_stops || failed(stop, t_next);
 }
@@ -267,8 +278,42 @@ bool Loop::sample(double t, const State& x, bool on_step) {
   sampled_.t = t;
   tally_.reactions(evaluation_.reactions);
   judge_.sample(t, evaluation_);
-  if (options_.sink != nullptr) sink_ = options_.sink->sample(leg_->recorder.row(sampled_, evaluation_));
+  for (const auto& c : controllers_) c->witness(t, evaluation_);
+  if (options_.sink == nullptr) return true;
+  const std::span<const double> row = leg_->recorder.row(sampled_, evaluation_);
+  row_.assign(row.begin(), row.end());
+  for (const auto& c : controllers_) row_.insert(row_.end(), c->law().values().begin(), c->law().values().end());
+  sink_ = options_.sink->sample(row_);
   return sink_.has_value();
+}
+
+Result<void> Loop::build_controllers() {
+  for (const ControllerSpec& spec : scenario_.controllers) {
+    auto controller = Controller::build(spec, *leg_->model, scenario_.start_time);
+    if (!controller) return tl::unexpected(controller.error());
+    leg_->system.add(**controller);
+    controllers_.push_back(std::move(*controller));
+  }
+  return {};
+}
+
+void Loop::settle_control(double t) {
+  if (controllers_.empty()) return;
+  leg_->formulation->bodies(x_, bodies_);
+  for (const auto& c : controllers_) c->settle(t, bodies_);
+}
+
+// Metrics "<controller>.<what>.{final, largest, rms}" and "<controller>.<clause>", and the certificates themselves.
+void Loop::account_for_control() {
+  for (const auto& c : controllers_) {
+    c->law().conclude();
+    for (const Tracking& t : c->law().tracking())
+      for (const auto& [what, value] : {std::pair{"final", t.last}, {"largest", t.largest}, {"rms", t.rms()}})
+        out_.metrics.push_back({c->name() + "." + t.name + "." + what, std::abs(value), t.unit, {}});
+    for (const Clause& clause : c->law().certificate().clauses())
+      out_.metrics.push_back({c->name() + "." + clause.name, clause.worst, clause.unit, {}});
+    out_.control.push_back({c->name(), c->law().certificate(), c->law().tracking()});
+  }
 }
 
 bool Loop::go_on() {
@@ -310,7 +355,8 @@ Result<Outcome> Loop::outcome() {
   out_.metrics.push_back({"freedoms", static_cast<double>(watch_.mobility().freedoms), "1", {}});
   out_.metrics.push_back({"singular_passages", static_cast<double>(watch_.passages()), "1", {}});
   out_.metrics.push_back({"rank_changes", static_cast<double>(watch_.rank_changes()), "1", {}});
-  out_.laws = judge_.verdicts(tally_, evaluation_);
+  account_for_control();
+  out_.laws = judge_.verdicts(tally_, evaluation_, out_.metrics);
   out_.wall = seconds_since(began_);
   return out_;
 }
@@ -338,7 +384,9 @@ Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
     if (error.where.empty()) error.where = scenario.path;
     return tl::unexpected(error);
   }
-  return Loop(scenario, options, std::move(leg), std::move(layout)).run(*start);
+  Loop loop(scenario, options, std::move(leg), std::move(layout));
+  if (auto built = loop.build_controllers(); !built) return fail(ErrorKind::Scenario, built.error().what, scenario.path);
+  return loop.run(*start);
 }
 
 }  // namespace invar

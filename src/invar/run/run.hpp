@@ -28,6 +28,13 @@ struct EditAccount {
   Carried motion;    ///< without its bodies
 };
 
+/// What a controller guaranteed, and what became of it.
+struct ControlAccount {
+  std::string name;
+  Certificate certificate;
+  std::vector<Tracking> tracking;
+};
+
 /// How a run ended, and what it found on the way. Laws and metrics speak of the part that was computed.
 struct Outcome {
   enum class End { Finished, Interrupted, Failed };
@@ -38,6 +45,7 @@ struct Outcome {
   std::vector<LawResult> laws;
   std::vector<std::string> notes;  ///< edits, changes of rank and mobility on the way, with times; the first hundred
   std::vector<EditAccount> edits;
+  std::vector<ControlAccount> control;
   double wall = 0;  ///< s
 
   bool laws_held() const {

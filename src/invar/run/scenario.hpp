@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "invar/mech/environment.hpp"
+#include "invar/control/controller.hpp"
 #include "invar/model/live_model.hpp"
 #include "invar/run/laws.hpp"
 #include "invar/run/method.hpp"
@@ -38,8 +38,9 @@ struct Scenario {
   bool end_at_stops = false;  ///< a joint that reaches a limit ends the run; otherwise its stop pushes back
   Start start;
   std::vector<std::shared_ptr<const Environment>> environments;  ///< disturbances and efforts
-  std::vector<EditEvent> edits;                                  ///< in order of time; then `spec` is needed
-  std::shared_ptr<const ModelSpec> spec;                         ///< that the model was built from
+  std::vector<ControllerSpec> controllers;
+  std::vector<EditEvent> edits;           ///< in order of time; then `spec` is needed
+  std::shared_ptr<const ModelSpec> spec;  ///< that the model was built from
   Sampling sampling;
   std::vector<Law> laws;
   std::uint64_t seed = 0;  ///< of random streams; nothing draws from them yet, results carry it

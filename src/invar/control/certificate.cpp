@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/control/certificate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace invar {
+
+void Certificate::look(int clause, double t, double value, int subject) {
+  Clause& c = clauses_[static_cast<std::size_t>(clause)];
+  ++c.looks;
+  if (!(value <= c.worst)) c.worst = value, c.worst_at = t, c.worst_subject = subject;
+  if (!(value <= c.allowed) && std::isnan(c.first)) c.first = t, c.first_value = value, c.first_subject = subject;
+}
+
+bool Certificate::held() const {
+  return std::all_of(clauses_.begin(), clauses_.end(), [](const Clause& c) { return c.held(); });
+}
+
+std::string Clause::text() const {
+  const std::string u = unit == "1" ? "" : " " + unit;
+  const auto by = [&](int subject) {
+    return subject < 0 || subject >= static_cast<int>(subjects.size())
+               ? std::string()
+               : fmt::format(" by '{}'", subjects[static_cast<std::size_t>(subject)]);
+  };
+  if (looks == 0) return "never looked at";
+  if (held()) return fmt::format("held: at most {:.3g}{} (allowed {:.3g})", worst, u, allowed);
+  return fmt::format("violated first at {:g} s{}: {:.3g}{} (allowed {:.3g}); worst {:.3g}{} at {:g} s{}", first,
+                     by(first_subject), first_value, u, allowed, worst, u, worst_at, by(worst_subject));
+}
+
+void Tracking::look(double t, double error) {
+  if (std::isnan(from))
+    from = t;
+  else
+    squares += 0.5 * (last * last + error * error) * (t - until);
+  until = t;
+  last = error;
+  largest = std::max(largest, std::abs(error));
+}
+
+}  // namespace invar

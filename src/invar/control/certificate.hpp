@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace invar {
+
+/// One thing that a guarantee rests on, or promises: a number that must not exceed what is allowed.
+struct Clause {
+  std::string name;     ///< "reference_is_allowed"
+  std::string meaning;  ///< one clause with the formula
+  std::string unit;     ///< "W"; "1" for pure numbers
+  double allowed = 0;
+  std::vector<std::string> subjects;  ///< joints, bodies, freedoms that may be to blame; may be empty
+
+  long looks = 0;
+  double worst = 0, worst_at = std::numeric_limits<double>::quiet_NaN();  ///< the largest number seen; s
+  double first = std::numeric_limits<double>::quiet_NaN();                ///< s; when it was exceeded first
+  double first_value = 0;
+  int worst_subject = -1, first_subject = -1;
+
+  bool held() const { return std::isnan(first); }
+  /// "held: at most 3e-13 m/s (allowed 1e-12)" or "violated first at 10.02 s by 'theta': 113 N m (allowed 50), worst 256 at …".
+  std::string text() const;
+};
+
+/// A number that the guarantee gives or needs, with how it was obtained.
+struct Finding {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  std::string how;
+};
+
+/// What a law guarantees, under which assumptions, and what became of them in a run. Looks make no heap call.
+class Certificate {
+ public:
+  int add(Clause clause) {
+    clauses_.push_back(std::move(clause));
+    return static_cast<int>(clauses_.size()) - 1;
+  }
+  /// A look at a clause; NaN counts as exceeded.
+  void look(int clause, double t, double value, int subject = -1);
+
+  bool held() const;
+  const std::vector<Clause>& clauses() const { return clauses_; }
+
+  std::string law;        ///< "A-III, constraint-consistent"
+  std::string guarantee;  ///< in words: what follows where all clauses hold
+  std::vector<Finding> findings;
+
+ private:
+  std::vector<Clause> clauses_;
+};
+
+/// How well something was followed: last, largest and root mean square error over time (trapezoids between looks).
+struct Tracking {
+  std::string name;  ///< "tip.position", "phi"
+  std::string unit;
+  double last = 0, largest = 0, squares = 0;                          ///< of the error; integral of its square
+  double from = std::numeric_limits<double>::quiet_NaN(), until = 0;  ///< s
+
+  void look(double t, double error);
+  double rms() const { return until > from ? std::sqrt(squares / (until - from)) : std::abs(last); }
+};
+
+}  // namespace invar

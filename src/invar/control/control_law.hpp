@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+
+#include "invar/base/status.hpp"
+#include "invar/control/certificate.hpp"
+#include "invar/control/jet.hpp"
+
+namespace invar {
+
+/// What really happened at one instant, in terms of the law's own (nominal) mechanism: the plant's bodies, accelerations and
+/// joint reactions of the same names.
+struct Witness {
+  double t = 0;
+  const Bodies& bodies;
+  const Accelerations& accelerations;
+  const std::vector<Wrench>& reactions;  ///< per nominal joint, on the parent at the joint point, World
+};
+
+/// A number that a law shows over time.
+struct Reading {
+  std::string name;     ///< "V"
+  std::string unit;     ///< "J"
+  std::string meaning;  ///< one clause
+};
+
+/// A control law: a motion of its nominal mechanism in, a command out (wrenches on nominal bodies about their centres of mass,
+/// efforts on nominal freedoms). It owns whatever it needs of the nominal model, knows nothing of the plant, and monitors its own
+/// guarantee. No heap after the first call.
+class ControlLaw {
+ public:
+  virtual ~ControlLaw() = default;
+
+  /// Adds the command for this motion. Not ok where there is none (a singular task): nothing is added then.
+  virtual Verdict command(Instant at, const Bodies& bodies, Load& out) = 0;
+
+  /// Between two steps, at the motion reached: what a law remembers (on which side of a turn it is) may change here only.
+  virtual void settle(Instant at, const Bodies& bodies) { (void)at, (void)bodies; }
+
+  /// Looks at what happened: certificate, tracking and readings.
+  virtual void witness(const Witness& seen) = 0;
+  /// After the last look: bounds that follow from what was seen.
+  virtual void conclude() {}
+
+  const Certificate& certificate() const { return certificate_; }
+  const std::vector<Tracking>& tracking() const { return tracking_; }
+  const std::vector<Reading>& readings() const { return readings_; }
+  std::span<const double> values() const { return values_; }
+
+ protected:
+  /// A reading, by its index; values are NaN until the first look.
+  std::size_t read(Reading reading) {
+    readings_.push_back(std::move(reading));
+    values_.push_back(std::numeric_limits<double>::quiet_NaN());
+    return values_.size() - 1;
+  }
+  void show(std::size_t reading, double value) { values_[reading] = value; }
+
+  Certificate certificate_;
+  std::vector<Tracking> tracking_;
+
+ private:
+  std::vector<Reading> readings_;
+  std::vector<double> values_;
+};
+
+}  // namespace invar

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/control/port_law.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "invar/mech/kinematics.hpp"
+#include "invar/mech/passive.hpp"
+#include "invar/mech/tendons.hpp"
+
+namespace invar {
+namespace {
+
+// A reference that joints forbid by more than round-off (m/s) is none; what V̇ may be off by (W) is what the papers' closed loop
+// leaves at a step of 5 ms.
+constexpr double kAllowed = 1e-12, kExact = 1e-7;
+
+Vec3 spun(const Body& body, const BodyState& at, const Vec3& w) {
+  return at.q_WB * (body.inertia.I_C * (at.q_WB.conjugate() * w));
+}
+
+}  // namespace
+
+PortLaw::PortLaw(const Model& model, const PortGains& gains)
+    : inverse_(model),
+      model_(model),
+      gains_(gains),
+      nu_r_(model.bodies().size()),
+      nu_r_dot_(nu_r_),
+      s_(nu_r_),
+      port_(model.bodies().size()),
+      disturbance_(port_),
+      q_(VecX::Zero(model.nq())),
+      v_(VecX::Zero(model.nv())),
+      efforts_(VecX::Zero(model.nv())) {
+  V_ = read({"V", "J", "kinetic energy of s, the velocity beyond its reference"});
+  V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
+  promised_ = read({"V_dot_promised", "W", "-sᵀ K_d s + sᵀ d with the disturbance d that acted"});
+  by_joints_ = read({"V_dot_by_joints", "W", "power of the joint reactions along the reference velocity"});
+  evaluated_ = certificate_.add({"law_is_defined", "the law can be evaluated", "1", 0, {}});
+  allowed_ = certificate_.add(
+      {"reference_is_allowed", "J nu_r = 0: joints allow the reference velocity", "m/s", kAllowed, names_of(model.joints())});
+  exact_ = certificate_.add({"V_dot_as_promised", "|V_dot + sᵀ K_d s - sᵀ d|", "W", kExact, {}});
+  falls_ = certificate_.add(
+      {"disturbance_is_absent", "|d|: without one V falls at every instant", "N", 1e-9, names_of(model.bodies())});
+  rate_ = std::numeric_limits<double>::infinity();
+  for (const Body& b : model.bodies()) {
+    const Vec3 moments = Eigen::SelfAdjointEigenSolver<Mat3>(b.inertia.I_C, Eigen::EigenvaluesOnly).eigenvalues();
+    rate_ = std::min({rate_, gains.linear / b.inertia.mass, gains.angular / moments[2]});
+  }
+}
+
+// With |s| and |d| in the metrics of M and M⁻¹, V̇ <= -rate |s|² + |s| |d|: outside |s| = |d|/rate V falls.
+void PortLaw::conclude() {
+  certificate_.findings = {
+      {"rate", rate_, "1/s", "smallest of linear/mass and angular/largest moment over the bodies: sᵀ K_d s >= 2 rate V"},
+      {"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ M⁻¹ d) at the states looked at"},
+      {"ultimate_bound", 0.5 * std::pow(disturbance_most_ / rate_, 2), "J",
+       "V ends below it as long as the disturbance stays below the one named: (disturbance/rate)²/2"}};
+}
+
+void PortLaw::add_known(Port& port) {
+  for (std::size_t b = 0; b < port.size(); ++b) port[b].force += model_.bodies()[b].inertia.mass * model_.gravity();
+  joint_coordinates(model_, inverse_.bodies(), q_, v_);
+  efforts_.setZero();
+  double lost = 0;
+  add_passive_efforts(model_, q_, v_, efforts_, lost);
+  inverse_.add_efforts(efforts_, port);
+  add_tendons(model_, inverse_.bodies(), port, lost);
+}
+
+// A (33) into port_, with ν_r, ν̇_r and s.
+Verdict PortLaw::law(Instant at, const Bodies& bodies) {
+  if (const Verdict verdict = inverse_.at(bodies); !verdict.ok()) return verdict;
+  if (const Verdict verdict = refer(at, nu_r_, nu_r_dot_); !verdict.ok()) return verdict;
+  for (Wrench& w : port_) w = Wrench{};
+  add_known(port_);
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const Body& body = model_.bodies()[b];
+    s_[b] = {bodies[b].v_WC - nu_r_[b].a_WC, bodies[b].w_WB - nu_r_[b].alpha_WB};
+    const Vec3 force = body.inertia.mass * nu_r_dot_[b].a_WC - gains_.linear * s_[b].a_WC;
+    const Vec3 moment = spun(body, bodies[b], nu_r_dot_[b].alpha_WB) +
+                        bodies[b].w_WB.cross(spun(body, bodies[b], nu_r_[b].alpha_WB)) - gains_.angular * s_[b].alpha_WB;
+    port_[b] = {moment - port_[b].moment, force - port_[b].force};
+  }
+  return {};
+}
+
+Verdict PortLaw::command(Instant at, const Bodies& bodies, Load& out) {
+  const Verdict verdict = law(at, bodies);
+  if (verdict.ok())
+    for (std::size_t b = 0; b < port_.size(); ++b) out.port[b] += port_[b];
+  return verdict;
+}
+
+// d is what Newton's and Euler's equations of the nominal bodies leave over, reactions included: forces from outside, errors of
+// the model, and whatever of the law's wrench did not arrive.
+void PortLaw::witness(const Witness& seen) {
+  const Verdict verdict = law(seen.t, seen.bodies);
+  certificate_.look(evaluated_, seen.t, verdict.ok() ? 0 : 1);
+  if (!verdict.ok()) return;
+  disturbance_ = port_;
+  add_known(disturbance_);
+  inverse_.add_reactions(seen.reactions, disturbance_);
+  double V = 0, V_dot = 0, promised = 0, largest = 0, weighed = 0;
+  int culprit = -1;
+  for (std::size_t b = 0; b < s_.size(); ++b) {
+    const Body& body = model_.bodies()[b];
+    const BodyState& at = seen.bodies[b];
+    const BodyAcceleration& a = seen.accelerations[b];
+    const Vec3 &s = s_[b].a_WC, &z = s_[b].alpha_WB;
+    const Vec3 d = body.inertia.mass * a.a_WC - disturbance_[b].force;
+    const Vec3 n = spun(body, at, a.alpha_WB) + at.w_WB.cross(spun(body, at, at.w_WB)) - disturbance_[b].moment;
+    V += 0.5 * (body.inertia.mass * s.squaredNorm() + z.dot(spun(body, at, z)));
+    V_dot += body.inertia.mass * s.dot(a.a_WC - nu_r_dot_[b].a_WC) +
+             z.dot(spun(body, at, a.alpha_WB - nu_r_dot_[b].alpha_WB) + at.w_WB.cross(spun(body, at, z)));
+    promised += s.dot(d) + z.dot(n) - gains_.linear * s.squaredNorm() - gains_.angular * z.squaredNorm();
+    const double size = std::sqrt(d.squaredNorm() + n.squaredNorm() / (model_.length() * model_.length()));
+    if (size > largest) largest = size, culprit = static_cast<int>(b);
+    if (body.inertia.mass > 0) weighed += d.squaredNorm() / body.inertia.mass;
+    const Vec3 n_B = at.q_WB.conjugate() * n;
+    if (!n_B.isZero(0)) weighed += n_B.dot(body.inertia.I_C.ldlt().solve(n_B));
+  }
+  disturbance_most_ = std::max(disturbance_most_, std::sqrt(weighed));
+  int joint = -1;
+  const double forbidden = inverse_.violation(nu_r_, joint);
+  certificate_.look(allowed_, seen.t, forbidden, joint);
+  certificate_.look(exact_, seen.t, std::abs(V_dot - promised));
+  certificate_.look(falls_, seen.t, largest, culprit);
+  show(V_, V), show(V_dot_, V_dot), show(promised_, promised);
+  show(by_joints_, -inverse_.power_of_reactions(seen.reactions, nu_r_));
+  track(seen.t);
+}
+
+}  // namespace invar

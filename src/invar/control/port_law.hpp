@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/control/control_law.hpp"
+#include "invar/mech/constrained_inverse.hpp"
+
+namespace invar {
+
+/// Gains of A (24), (33): K_d = diag(linear 1, angular 1) per body. Isotropic, so that the closed loop is the same in every World
+/// (docs/papers.md A14).
+struct PortGains {
+  double linear = 10;  ///< N s/m
+  double angular = 1;  ///< N m s
+};
+
+/// The laws of paper A: a reference velocity ν_r of all bodies, and a wrench on every body that makes ν follow it,
+///   τ = M ν̇_r + C(ν) ν_r - F_known - K_d s,   s = ν - ν_r                                        A (33)
+/// With V = ½ sᵀ M s, a disturbance d and the reactions F_J of the joints,
+///   V̇ = -sᵀ K_d s + sᵀ d + (J ν_r)ᵀ F_J,
+/// so that a reference with J ν_r = 0 gives V̇ = -sᵀ K_d s + sᵀ d exactly. F_known is gravity and whatever the nominal joints and
+/// tendons do by themselves; spring angles are taken within half a turn of zero.
+class PortLaw : public ControlLaw {
+ public:
+  Verdict command(Instant at, const Bodies& bodies, Load& out) final;
+  void witness(const Witness& seen) final;
+  void conclude() final;
+
+  const Model& model() const { return model_; }
+
+ protected:
+  /// The model must outlive the law.
+  PortLaw(const Model& model, const PortGains& gains);
+
+  /// ν_r and ν̇_r for the motion that inverse_ was set to.
+  virtual Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) = 0;
+  /// Errors of what is followed, at the motion of inverse_; after refer.
+  virtual void track(double t) = 0;
+
+  ConstrainedInverse inverse_;
+
+ private:
+  Verdict law(Instant at, const Bodies& bodies);
+  void add_known(Port& port);
+
+  const Model& model_;
+  PortGains gains_;
+  Accelerations nu_r_, nu_r_dot_, s_;
+  Port port_, disturbance_;
+  VecX q_, v_, efforts_;
+  std::size_t V_, V_dot_, promised_, by_joints_;
+  int evaluated_, allowed_, exact_, falls_;
+  double rate_ = 0;              // 1/s; sᵀ K_d s >= 2 rate V
+  double disturbance_most_ = 0;  // the largest sqrt(dᵀ M⁻¹ d) seen, N/sqrt(kg)
+};
+
+}  // namespace invar

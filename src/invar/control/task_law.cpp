@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// M ν_r + Jᵀλ = J_tᵀ y - k ∇U,  J ν_r = 0,  J_t ν_r = ν_er: with the columns X = A J_tᵀ and n = A ∇U,
+//   ν_r = X y - k n,   (J_t X) y = ν_er + k J_t n.
+// Its derivative is that of a product A f with ḟ = J_tᵀ ẏ + J̇_tᵀ y - k d/dt ∇U: with p the part without ẏ,
+//   ν̇_r = p + X ẏ,   (J_t X) ẏ = ν̇_er - J̇_t ν_r - J_t p.
+// Eliminating (J_t X) row by row in order of priority is the same as solving each task in the null space of those before it.
+#include "invar/control/task_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace invar {
+namespace {
+
+// Rows that keep less than this of their mobility beside those before them have none.
+constexpr double kIndependent = 1e-8;
+
+void combine(Field& sum, double factor, const Field& f) {
+  for (std::size_t b = 0; b < sum.x.size(); ++b)
+    sum.x[b].a_WC += factor * f.x[b].a_WC, sum.x[b].alpha_WB += factor * f.x[b].alpha_WB;
+  for (std::size_t j = 0; j < sum.reactions.size(); ++j) sum.reactions[j] += factor * f.reactions[j];
+  sum.couplings += factor * f.couplings;
+}
+
+void clear(Port& port) {
+  for (Wrench& w : port) w = Wrench{};
+}
+
+}  // namespace
+
+TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion)
+    : PortLaw(model, spec.gains),
+      spec_(std::move(spec)),
+      repulsion_(std::move(repulsion)),
+      followers_(spec_.tasks.size()),
+      away_(model),
+      flow_(model),
+      rest_(model),
+      unit_(model.bodies().size()),
+      slope_(unit_),
+      slope_rate_(unit_),
+      f_dot_(unit_) {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < spec_.tasks.size(); ++k) {
+    const Task& task = spec_.tasks[k];
+    names.push_back(task.name);
+    followers_[k].first = static_cast<int>(task_of_row_.size());
+    for (int axis = task.position ? 0 : 3; axis < (task.attitude ? 6 : 3); ++axis) {
+      task_of_row_.push_back(static_cast<int>(k));
+      axis_of_row_.push_back(axis);
+      X_.emplace_back(model);
+    }
+    if (task.position) followers_[k].at_position = tracking_.size(), tracking_.push_back({task.name + ".position", "m"});
+    if (task.attitude) followers_[k].at_attitude = tracking_.size(), tracking_.push_back({task.name + ".attitude", "rad"});
+  }
+  const auto rows = static_cast<Eigen::Index>(task_of_row_.size());
+  wanted_ = wanted_dot_ = y_ = y_dot_ = VecX::Zero(rows);
+  gram_ = L_ = MatX::Zero(rows, rows);
+  kept_.assign(task_of_row_.size(), true);
+  certificate_.law = spec_.as_printed ? "A-III as printed" : "A-III, constraint-consistent";
+  certificate_.guarantee =
+      "V falls at the rate sᵀ K_d s but for disturbances; with s = 0 position errors of the tasks decay with their rate, small "
+      "attitude errors with half of it";
+  reached_ = certificate_.add({"task_can_be_met", "every row of the tasks has a motion of its own", "1", 0, names});
+  switches_ = certificate_.add({"hemisphere_switches", "attitude errors pass no half turn", "1", 0, names});
+}
+
+// What the tasks want, and how far they are from it.
+void TaskLaw::ask(Instant at) {
+  for (std::size_t k = 0; k < followers_.size(); ++k) {
+    const Task& task = spec_.tasks[k];
+    Follower& f = followers_[k];
+    const auto b = static_cast<std::size_t>(task.body);
+    const BodyState& body = inverse_.bodies()[b];
+    f.wanted = task.path(at);
+    f.arm = body.q_WB * (task.X_BE.p - model().bodies()[b].inertia.p_BC);
+    const Vec3 v = body.v_WC + body.w_WB.cross(f.arm);
+    f.position_error = body.p_WC + f.arm - f.wanted.p;
+    int r = f.first;
+    if (task.position) {
+      wanted_.segment<3>(r) = f.wanted.v - task.position_rate * f.position_error;
+      wanted_dot_.segment<3>(r) = f.wanted.a - task.position_rate * (v - f.wanted.v);
+      r += 3;
+    }
+    if (!task.attitude) continue;
+    const AttitudeError e(body.q_WB * task.X_BE.q, body.w_WB, f.wanted.q, f.wanted.w);
+    f.angle = e.angle();
+    Vec3 error = f.side.of(e.eta) * e.epsilon, error_dot = f.side.of(e.eta) * e.epsilon_dot;
+    if (spec_.as_printed) {
+      // vec(q_d⁻¹ q): the same vector in the axes wanted, and no side.
+      error = f.wanted.q.conjugate() * e.epsilon;
+      error_dot = f.wanted.q.conjugate() * Vec3(e.epsilon_dot - f.wanted.w.cross(e.epsilon));
+    }
+    wanted_.segment<3>(r) = f.wanted.w - task.attitude_rate * error;
+    wanted_dot_.segment<3>(r) = f.wanted.alpha - task.attitude_rate * error_dot;
+  }
+}
+
+// Velocity of the frame along a row's axis in a field.
+double TaskLaw::row(int r, const Accelerations& x) const {
+  const auto k = static_cast<std::size_t>(task_of_row_[static_cast<std::size_t>(r)]);
+  const BodyAcceleration& at = x[static_cast<std::size_t>(spec_.tasks[k].body)];
+  const int axis = axis_of_row_[static_cast<std::size_t>(r)];
+  return axis < 3 ? (at.a_WC + at.alpha_WB.cross(followers_[k].arm))[axis] : at.alpha_WB[axis - 3];
+}
+
+void TaskLaw::add_row(int r, double y, Port& port) const {
+  const auto k = static_cast<std::size_t>(task_of_row_[static_cast<std::size_t>(r)]);
+  const int axis = axis_of_row_[static_cast<std::size_t>(r)];
+  Wrench& w = port[static_cast<std::size_t>(spec_.tasks[k].body)];
+  if (axis < 3)
+    w += Wrench{followers_[k].arm.cross(Vec3(y * Vec3::Unit(axis))), y * Vec3::Unit(axis)};
+  else
+    w.moment[axis - 3] += y;
+}
+
+Verdict TaskLaw::columns() {
+  const int rows = static_cast<int>(X_.size());
+  for (int r = 0; r < rows; ++r) {
+    clear(unit_);
+    add_row(r, 1, unit_);
+    if (const Verdict v = inverse_.apply(&unit_, nullptr, X_[static_cast<std::size_t>(r)]); !v.ok()) return v;
+    for (int c = 0; c <= r; ++c) gram_(r, c) = gram_(c, r) = row(c, X_[static_cast<std::size_t>(r)].x);
+  }
+  return {};
+}
+
+// L Lᵀ in the order of priority; a row whose pivot is gone is left out.
+bool TaskLaw::factor() {
+  bool all = true;
+  const auto n = gram_.rows();
+  for (Eigen::Index r = 0; r < n; ++r) {
+    for (Eigen::Index c = 0; c < r; ++c) {
+      double sum = gram_(r, c);
+      for (Eigen::Index k = 0; k < c; ++k) sum -= L_(r, k) * L_(c, k);
+      L_(r, c) = kept_[static_cast<std::size_t>(c)] ? sum / L_(c, c) : 0.0;
+    }
+    double pivot = gram_(r, r);
+    for (Eigen::Index k = 0; k < r; ++k) pivot -= L_(r, k) * L_(r, k);
+    kept_[static_cast<std::size_t>(r)] = pivot > kIndependent * gram_(r, r) && gram_(r, r) > 0;
+    L_(r, r) = kept_[static_cast<std::size_t>(r)] ? std::sqrt(pivot) : 1.0;
+    all = all && kept_[static_cast<std::size_t>(r)];
+  }
+  return all;
+}
+
+void TaskLaw::solve(VecX& y) const {
+  const auto n = y.size();
+  for (Eigen::Index r = 0; r < n; ++r) {
+    for (Eigen::Index k = 0; k < r; ++k) y[r] -= L_(r, k) * y[k];
+    y[r] = kept_[static_cast<std::size_t>(r)] ? y[r] / L_(r, r) : 0.0;
+  }
+  for (Eigen::Index r = n - 1; r >= 0; --r) {
+    for (Eigen::Index k = r + 1; k < n; ++k) y[r] -= L_(k, r) * y[k];
+    y[r] = kept_[static_cast<std::size_t>(r)] ? y[r] / L_(r, r) : 0.0;
+  }
+}
+
+// A (41) with J_t† = J_tᵀ.
+void TaskLaw::printed(Accelerations& nu_r, Accelerations& nu_r_dot) {
+  const auto take = [](const Port& p, Accelerations& x) {
+    for (std::size_t b = 0; b < x.size(); ++b) x[b] = {-p[b].force, -p[b].moment};
+  };
+  take(slope_, nu_r), take(slope_rate_, nu_r_dot);
+  for (const Task& task : spec_.tasks) {
+    const Follower& f = followers_[static_cast<std::size_t>(&task - spec_.tasks.data())];
+    const auto b = static_cast<std::size_t>(task.body);
+    int r = f.first;
+    if (task.position) nu_r[b].a_WC = wanted_.segment<3>(r), nu_r_dot[b].a_WC = wanted_dot_.segment<3>(r), r += 3;
+    if (task.attitude) nu_r[b].alpha_WB = wanted_.segment<3>(r), nu_r_dot[b].alpha_WB = wanted_dot_.segment<3>(r);
+  }
+}
+
+Verdict TaskLaw::refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) {
+  ask(at);
+  clear(slope_), clear(slope_rate_);
+  repulsion_.add_gradient(inverse_.bodies(), slope_, &slope_rate_);
+  if (spec_.as_printed) return printed(nu_r, nu_r_dot), Verdict{};
+  if (const Verdict v = columns(); !v.ok()) return v;
+  factor();
+  const bool avoids = !repulsion_.empty();
+  if (avoids)
+    if (const Verdict v = inverse_.apply(&slope_, nullptr, away_); !v.ok()) return v;
+
+  // ν_r, with the forces that hold it there.
+  const double k = avoids ? spec_.avoidance : 0;
+  for (int r = 0; r < y_.size(); ++r) y_[r] = wanted_[r] + (avoids ? k * row(r, away_.x) : 0);
+  solve(y_);
+  for (BodyAcceleration& a : flow_.x) a = BodyAcceleration{};
+  for (Wrench& w : flow_.reactions) w = Wrench{};
+  flow_.couplings.setZero();
+  for (int r = 0; r < y_.size(); ++r) combine(flow_, y_[r], X_[static_cast<std::size_t>(r)]);
+  if (avoids) combine(flow_, -k, away_);
+
+  // J̇_tᵀ y: a force that stays on an arm that turns. J̇_t ν_r likewise.
+  for (std::size_t b = 0; b < f_dot_.size(); ++b) f_dot_[b] = -k * slope_rate_[b];
+  for (int r = 0; r < y_.size(); ++r) {
+    const auto task = static_cast<std::size_t>(task_of_row_[static_cast<std::size_t>(r)]);
+    const auto b = static_cast<std::size_t>(spec_.tasks[task].body);
+    const int axis = axis_of_row_[static_cast<std::size_t>(r)];
+    if (axis > 2) continue;
+    const Vec3 arm_rate = inverse_.bodies()[b].w_WB.cross(followers_[task].arm);
+    f_dot_[b].moment += arm_rate.cross(Vec3(y_[r] * Vec3::Unit(axis)));
+  }
+  if (const Verdict v = inverse_.derivative(flow_, f_dot_, rest_); !v.ok()) return v;
+  for (int r = 0; r < y_.size(); ++r) {
+    const auto task = static_cast<std::size_t>(task_of_row_[static_cast<std::size_t>(r)]);
+    const auto b = static_cast<std::size_t>(spec_.tasks[task].body);
+    const int axis = axis_of_row_[static_cast<std::size_t>(r)];
+    const Vec3 turned = flow_.x[b].alpha_WB.cross(inverse_.bodies()[b].w_WB.cross(followers_[task].arm));
+    y_dot_[r] = wanted_dot_[r] - row(r, rest_.x) - (axis < 3 ? turned[axis] : 0.0);
+  }
+  solve(y_dot_);
+  for (int r = 0; r < y_.size(); ++r) combine(rest_, y_dot_[r], X_[static_cast<std::size_t>(r)]);
+  nu_r = flow_.x, nu_r_dot = rest_.x;
+  return {};
+}
+
+void TaskLaw::settle(Instant at, const Bodies& bodies) {
+  for (std::size_t k = 0; k < followers_.size(); ++k) {
+    const Task& task = spec_.tasks[k];
+    if (!task.attitude) continue;
+    const BodyState& body = bodies[static_cast<std::size_t>(task.body)];
+    const PoseJet wanted = task.path(at);
+    const AttitudeError e(body.q_WB * task.X_BE.q, body.w_WB, wanted.q, wanted.w);
+    if (followers_[k].side.look(e.eta)) certificate_.look(switches_, at.t, 1, static_cast<int>(k));
+  }
+}
+
+void TaskLaw::track(double t) {
+  for (std::size_t k = 0; k < followers_.size(); ++k) {
+    const Follower& f = followers_[k];
+    if (spec_.tasks[k].position) tracking_[f.at_position].look(t, f.position_error.norm());
+    if (spec_.tasks[k].attitude) tracking_[f.at_attitude].look(t, f.angle);
+  }
+  certificate_.look(switches_, t, 0);
+  certificate_.look(reached_, t, 0);
+  for (std::size_t r = 0; r < kept_.size(); ++r)
+    if (!kept_[r]) certificate_.look(reached_, t, 1, task_of_row_[r]);
+}
+
+}  // namespace invar

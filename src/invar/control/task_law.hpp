@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/control/attitude_error.hpp"
+#include "invar/control/port_law.hpp"
+#include "invar/control/repulsion.hpp"
+
+namespace invar {
+
+/// A frame of a body that shall follow a path, in position, attitude or both.
+struct Task {
+  std::string name;
+  int body = 0;
+  Pose X_BE;  ///< the frame in its body
+  PosePath path;
+  bool position = true, attitude = true;
+  double position_rate = 1.5, attitude_rate = 3;  ///< Λ_e, 1/s
+};
+
+struct TaskLawSpec {
+  PortGains gains;
+  std::vector<Task> tasks;  ///< in order of priority
+  double avoidance = 1;     ///< k_o: mobility of the avoiding motion, per unit of time
+  /// The printed law: for a selection of bodies the weighted inverse of A (40) is J_tᵀ, so nothing couples the bodies
+  /// (docs/papers.md A10-A12), and the attitude error is taken in body components (A7).
+  bool as_printed = false;
+};
+
+/// A, law III: tasks first, in strict priority; what is left of the freedoms slides down the repulsive potential U.
+///   ν_er = ν_ed - Λ_e e                                                          A (39)
+///   ν_r = A (J_tᵀ y - k_o ∇U)   with J_t ν_r = ν_er                              docs/papers.md A10-A12
+/// and its exact derivative. A is the constrained inverse, so joints allow ν_r whatever the path asks for. Rows of a task that
+/// rows before it leave no motion for are dropped, and told.
+class TaskLaw final : public PortLaw {
+ public:
+  TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion);
+
+  void settle(Instant at, const Bodies& bodies) override;
+
+ protected:
+  Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) override;
+  void track(double t) override;
+
+ private:
+  struct Follower {
+    TurnSide side;
+    int first = 0;  // of its rows
+    PoseJet wanted;
+    Vec3 arm;  // centre of mass -> frame, World
+    Vec3 position_error = Vec3::Zero();
+    double angle = 0;
+    std::size_t at_position = 0, at_attitude = 0;  // in tracking_
+  };
+  void ask(Instant at);
+  void printed(Accelerations& nu_r, Accelerations& nu_r_dot);
+  Verdict columns();
+  bool factor();
+  void solve(VecX& y) const;
+  double row(int r, const Accelerations& x) const;
+  void add_row(int r, double y, Port& port) const;
+
+  TaskLawSpec spec_;
+  Repulsion repulsion_;
+  std::vector<Follower> followers_;
+  std::vector<int> task_of_row_, axis_of_row_;  // axis 0..2 linear, 3..5 angular, World
+  std::vector<Field> X_;                        // A J_tᵀ, per row
+  Field away_, flow_, rest_;                    // A ∇U; ν_r with its forces; ν̇_r without ẏ
+  VecX wanted_, wanted_dot_, y_, y_dot_;
+  MatX gram_, L_;
+  std::vector<bool> kept_;
+  Port unit_, slope_, slope_rate_, f_dot_;
+  int reached_ = 0, switches_ = 0;
+};
+
+}  // namespace invar

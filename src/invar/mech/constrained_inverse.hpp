@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/mech/joint_rows.hpp"
+#include "invar/mech/unreduced.hpp"
+
+namespace invar {
+
+/// A vector (linear; angular) per body, World: a velocity of the mechanism that its joints allow, or the derivative of one. With
+/// it the forces that hold it there.
+struct Field {
+  Accelerations x;                ///< per body: centre of mass, angular
+  std::vector<Wrench> reactions;  ///< per joint, on the parent at the joint point, World
+  VecX couplings;                 ///< per coupling: effort on the driven freedom
+
+  explicit Field(const Model& model)
+      : x(model.bodies().size()),
+        reactions(model.joints().size()),
+        couplings(VecX::Zero(static_cast<Eigen::Index>(model.couplings().size()))) {}
+};
+
+/// Products with the constrained inverse of A (22), A = M⁻¹ - M⁻¹Jᵀ S⁻¹ J M⁻¹, and their exact derivatives along a motion: every
+/// product is one solve over the graph, O(N) for trees.
+///   apply       w = A f:             M w + Jᵀλ = f,    J w = 0
+///   derivative  ẇ = d/dt (A f):      M ẇ + Jᵀμ = ḟ - Ṁ w - J̇ᵀλ,    J ẇ = -J̇ w
+/// Rows ride on the frame F of their joint; only the middle axis of a universal joint moves in it.
+/// Laws: J A = 0; A is symmetric and positive semidefinite; apply of M w gives w back for every w with J w = 0.
+/// No heap after `at` was called once.
+class ConstrainedInverse {
+ public:
+  /// The model must outlive it. Rotors (armatures) have no place in M: see rotors().
+  explicit ConstrainedInverse(const Model& model);
+
+  /// A joint with an armature, or -1.
+  int rotors() const;
+
+  /// The motion of the mechanism: poses and velocities on the constraints. Turns: driving coordinates of couplings are taken
+  /// within half a turn.
+  Verdict at(const Bodies& bodies);
+
+  /// w = A f for wrenches about the centres of mass and efforts on the freedoms; either may be null.
+  Verdict apply(const Port* port, const VecX* efforts, Field& w);
+  /// The derivative of w = A f, ḟ given (a derivative of wrenches about the centres of mass).
+  Verdict derivative(const Field& w, const Port& f_dot, Field& w_dot);
+  /// x with M x + Jᵀμ = f and J x = -J̇ w.
+  Verdict follow(const Accelerations& w, const Port& port, const VecX* efforts, Field& x);
+
+  /// Rates of all freedoms in a field, stacked as in the model, and their derivatives where x is the field's.
+  void rates(const Accelerations& w, VecX& v) const;
+  void accelerations(const Accelerations& w, const Accelerations& x, VecX& vdot) const;
+
+  /// How far a field is from being allowed: the largest relative rate along the rows of any joint, m/s (angular ones times the
+  /// model's length), and the joint. And what reactions do along it, Σ reaction · relative twist, W.
+  double violation(const Accelerations& w, int& joint) const;
+  double power_of_reactions(const std::vector<Wrench>& reactions, const Accelerations& w) const;
+
+  /// Adds the wrenches of reactions, or of efforts, on both bodies of every joint, about the centres of mass.
+  void add_reactions(const std::vector<Wrench>& reactions, Port& port) const;
+  void add_efforts(const VecX& efforts, Port& port) const;
+
+  const Model& model() const { return model_; }
+  const Bodies& bodies() const { return bodies_; }
+  const JointAt& joint(int j) const { return joints_[static_cast<std::size_t>(j)]; }
+
+ private:
+  Twist between(int j, const Accelerations& x) const;
+  Twist convection(int j, const Accelerations& w) const;
+  void add(int j, const Wrench& on_parent, Port& port) const;
+  void add_rate(int j, const Wrench& on_parent, const Vec3& turning, Port& port) const;
+  void add_coupling_rates(const VecX& efforts, Port& port) const;
+  Verdict solve(const KktInput& input, Field& out);
+
+  const Model& model_;
+  Unreduced solver_;
+  Bodies bodies_;
+  std::vector<JointAt> joints_;
+  std::vector<Vec3> arm_rate_;  // per joint: velocity of the joint point relative to the parent's centre of mass
+  VecX coupling_q_, coupling_bias_;
+  std::vector<Twist> bias_;
+  Port port_;
+};
+
+}  // namespace invar
