@@ -16,8 +16,9 @@ struct Clause {
   std::vector<std::string> subjects;  ///< joints, bodies, freedoms that may be to blame; may be empty
 
   long looks = 0;
-  double worst = 0, worst_at = std::numeric_limits<double>::quiet_NaN();  ///< the largest number seen; s
-  double first = std::numeric_limits<double>::quiet_NaN();                ///< s; when it was exceeded first
+  double worst = -std::numeric_limits<double>::infinity();     ///< the largest number seen
+  double worst_at = std::numeric_limits<double>::quiet_NaN();  ///< s
+  double first = std::numeric_limits<double>::quiet_NaN();     ///< s; when it was exceeded first
   double first_value = 0;
   int worst_subject = -1, first_subject = -1;
 

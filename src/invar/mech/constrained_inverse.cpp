@@ -46,6 +46,7 @@ int ConstrainedInverse::rotors() const {
 
 Verdict ConstrainedInverse::at(const Bodies& bodies) {
   bodies_ = bodies;
+  solved_ = false;
   for (int j = 0; j < static_cast<int>(joints_.size()); ++j) {
     JointAt& at = joints_[static_cast<std::size_t>(j)];
     joint_at(model_, j, bodies, true, at);
@@ -60,8 +61,10 @@ Verdict ConstrainedInverse::at(const Bodies& bodies) {
   return {};
 }
 
-Verdict ConstrainedInverse::solve(const KktInput& input, Field& out) {
+Verdict ConstrainedInverse::solve(KktInput input, Field& out) {
+  input.again = solved_;
   const Verdict verdict = solver_.solve(bodies_, input, out.x, out.reactions);
+  solved_ = verdict.ok();
   for (Eigen::Index c = 0; c < out.couplings.size(); ++c) out.couplings[c] = solver_.coupling_effort(static_cast<int>(c));
   return verdict;
 }

@@ -57,6 +57,9 @@ class ConstrainedInverse {
   void add_reactions(const std::vector<Wrench>& reactions, Port& port) const;
   void add_efforts(const VecX& efforts, Port& port) const;
 
+  /// Freedoms of the mechanism at the state solved last.
+  int freedoms() const { return solver_.mobility().freedoms; }
+
   const Model& model() const { return model_; }
   const Bodies& bodies() const { return bodies_; }
   const JointAt& joint(int j) const { return joints_[static_cast<std::size_t>(j)]; }
@@ -67,7 +70,7 @@ class ConstrainedInverse {
   void add(int j, const Wrench& on_parent, Port& port) const;
   void add_rate(int j, const Wrench& on_parent, const Vec3& turning, Port& port) const;
   void add_coupling_rates(const VecX& efforts, Port& port) const;
-  Verdict solve(const KktInput& input, Field& out);
+  Verdict solve(KktInput input, Field& out);
 
   const Model& model_;
   Unreduced solver_;
@@ -77,6 +80,7 @@ class ConstrainedInverse {
   VecX coupling_q_, coupling_bias_;
   std::vector<Twist> bias_;
   Port port_;
+  bool solved_ = false;  // at these bodies
 };
 
 }  // namespace invar

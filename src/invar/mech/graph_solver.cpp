@@ -54,7 +54,7 @@ Verdict GraphSolver::check_rows_left_out(const Bodies& bodies) {
 
 // Factor and solve with the rows decided last.
 Verdict GraphSolver::solve_as_decided(const KktInput& input, bool& doubt) {
-  Verdict verdict = fronts_.factor(assembly_.problem());
+  Verdict verdict = input.again ? Verdict{} : fronts_.factor(assembly_.problem());
   doubt = verdict.status == Status::Singular || fronts_.weakened() || (input.settled && fronts_.strengthened());
   if (!verdict.ok() || doubt) return verdict;
   verdict = fronts_.solve(assembly_.problem(), assembly_.force(), assembly_.gamma(), x_, F_);
@@ -68,7 +68,9 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
   bool doubt = false;
   const auto solve_anew = [&] {
     Verdict anew = fronts_.decide(assembly_.problem());
-    if (anew.ok()) anew = solve_as_decided(input, doubt);
+    KktInput whole = input;
+    whole.again = false;
+    if (anew.ok()) anew = solve_as_decided(whole, doubt);
     return anew.ok() && doubt ? Verdict{Status::Singular, -1, fronts_.doubtful_block(), 0} : anew;
   };
   Verdict verdict = solve_as_decided(input, doubt);

@@ -15,6 +15,7 @@ struct KktInput {
   bool dynamics = true;
   bool settled =
       false;  ///< the bodies lie on the constraints: only then a redundancy that rests on dimensions can be told from none
+  bool again = false;                        ///< the bodies are those of the last solve: factors made there may be kept
   const Port* port = nullptr;                ///< about the centres of mass; null: none
   const VecX* efforts = nullptr;             ///< per joint freedom; null: none
   const std::vector<Twist>* bias = nullptr;  ///< per joint: added to the acceleration of M in F along its rows, at M, World

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <Eigen/Eigenvalues>
+
+#include "invar/control/control_law.hpp"
+#include "invar/mech/constrained_inverse.hpp"
+
+namespace invar {
+
+/// A freedom of a joint that shall follow a path, and its gains.
+struct JointAim {
+  int joint = 0, freedom = 0;
+  Path path;
+  double rate = 1;       ///< Λ, 1/s
+  double gain = 30;      ///< K: effort per unit of s
+  double robust = 0;     ///< κ, N m or N
+  double layer = 1e-4;   ///< ε, units of s
+  double stiffness = 0;  ///< of e: PD and computed torque (there per unit of inertia)
+  double damping = 0;    ///< of ė
+};
+
+struct JointLawSpec {
+  enum class Kind {
+    SlotineLi,       ///< Γ q̈_r + C q̇_r - Q_e - K s - κ sat(s/ε): the law that B (21)-(24) prove
+    Robust,          ///< B (18) as printed, with h = C q̇: V̇ gains ½ sᵀ Γ̇ s (docs/papers.md B2)
+    ComputedTorque,  ///< Γ (q̈_d - D ė - P e) + h - Q_e
+    PdGravity,       ///< -P e - D ė and what holds the mechanism at rest
+  };
+  Kind kind = Kind::SlotineLi;
+  std::vector<JointAim> aims;  ///< as many as the nominal mechanism has freedoms, independent of each other
+  bool model = true;           ///< false: feedback alone, without Γ, h and Q_e
+};
+
+/// Laws in the independent freedoms q of any mechanism, closed chains included: paper B's, and two to compare with.
+///   e = q - q_d,   s = ė + Λ e,   q̇_r = q̇_d - Λ e                                            B (14)-(17)
+/// Γ, C and Q_e are never assembled from Jacobians: with unit efforts on the freedoms the constrained inverse answers with the
+/// columns of 𝒥 Γ⁻¹, and one more solve gives what the freedoms do by themselves, a_0, at the motion ν and a reference ν_r:
+///   Γ q̈_r + C q̇_r - Q_e = Γ (q̈_r - a_0(ν, ν_r)),     Γ q̈_r + h - Q_e = Γ (q̈_r - a_0(ν, ν)).
+/// Certificate: V = ½ sᵀ Γ s, V̇ against -sᵀ K s - sᵀ κ sat(s/ε) + sᵀ d with d from the plant's accelerations, κ > |d|.
+/// Angles are compared modulo a turn.
+class JointLaw final : public ControlLaw {
+ public:
+  /// The model must outlive the law.
+  JointLaw(const Model& model, JointLawSpec spec);
+
+  /// Why the aims do not describe the motion of these bodies (too few, too many, dependent), or an empty string.
+  std::string objection(const Bodies& bodies);
+
+  Verdict command(Instant at, const Bodies& bodies, Load& out) override;
+  void witness(const Witness& seen) override;
+  void conclude() override;
+
+ private:
+  Verdict look(Instant at, const Bodies& bodies);
+  Verdict inertia();
+  void field_of(const VecX& rates, Accelerations& w) const;
+  void known(bool at_rest);
+  Verdict free_acceleration(const Accelerations& w, bool forces, VecX& a);
+  Verdict law();
+  double saturated(std::size_t i) const;
+  void state_clauses();
+
+  const Model& model_;
+  JointLawSpec spec_;
+  ConstrainedInverse inverse_;
+  std::vector<Field> Y_;   // 𝒥 Γ⁻¹, column by column
+  Field x_;                // of the last follow
+  Accelerations w_, nu_;   // a field; the motion
+  Port known_, port_;      // what acts by itself; right side of a solve
+  MatX mobility_, Gamma_;  // Γ⁻¹, Γ
+  Eigen::LLT<MatX> factor_;
+  Eigen::SelfAdjointEigenSolver<MatX> eigen_;
+  VecX unit_, all_;  // per freedom of the model
+  VecX e_, e_dot_, s_, v_, v_r_, a_r_, a_0_, Q_, d_, largest_d_;
+  VecX passive_q_, passive_v_, efforts_;
+  std::size_t V_, V_dot_, promised_, layer_;
+  int defined_, exact_, falls_, robust_;
+  double least_ = std::numeric_limits<double>::infinity(), most_ = 0;  // eigenvalues of Γ seen
+};
+
+}  // namespace invar
