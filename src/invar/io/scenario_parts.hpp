@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "invar/control/pose_reference.hpp"
 #include "invar/control/signal.hpp"
 #include "invar/io/toml_table.hpp"
 #include "invar/run/scenario.hpp"
@@ -29,5 +30,10 @@ std::vector<Law> read_laws(const TomlTable& root, const Model& model);
 
 /// { kind = "pulse", from = 0.5, to = 1.5, value = 1 } under `key`; absent: constant one.
 Signal read_signal(const TomlTable& table, const char* key);
+
+/// What is to be followed (docs/references.md): a table under `key`; files are looked for from `folder`, that of the scenario.
+/// Nothing where the key is absent or what is there was refused; a reference that is handed out has no flaw.
+std::optional<Reference> read_reference(const TomlTable& table, const char* key, const std::string& folder);
+std::optional<PoseReference> read_pose_reference(const TomlTable& table, const char* key, const std::string& folder);
 
 }  // namespace invar
