@@ -4,7 +4,7 @@
 
 #include "invar/base/status.hpp"
 #include "invar/control/certificate.hpp"
-#include "invar/control/jet.hpp"
+#include "invar/control/path.hpp"
 
 namespace invar {
 
@@ -30,6 +30,9 @@ struct Reading {
 class ControlLaw {
  public:
   virtual ~ControlLaw() = default;
+
+  /// Why this law cannot work on the nominal mechanism at these bodies, or an empty string. Before the run; may allocate.
+  virtual std::string objection(const Bodies& bodies) { return (void)bodies, std::string(); }
 
   /// Adds the command for this motion. Not ok where there is none (a singular task): nothing is added then.
   virtual Verdict command(Instant at, const Bodies& bodies, Load& out) = 0;

@@ -78,6 +78,11 @@ double Controller::next_event(double t) const {
   return start_ + k * spec_.period;
 }
 
+std::string Controller::objection(const Bodies& bodies) {
+  see(bodies);
+  return law_->objection(seen_);
+}
+
 void Controller::settle(double t, const Bodies& bodies) {
   see(bodies);
   law_->settle(t, seen_);

@@ -43,8 +43,8 @@ class JointLaw final : public ControlLaw {
   /// The model must outlive the law.
   JointLaw(const Model& model, JointLawSpec spec);
 
-  /// Why the aims do not describe the motion of these bodies (too few, too many, dependent), or an empty string.
-  std::string objection(const Bodies& bodies);
+  /// Aims that do not describe the motion: too few, too many, dependent.
+  std::string objection(const Bodies& bodies) override;
 
   Verdict command(Instant at, const Bodies& bodies, Load& out) override;
   void witness(const Witness& seen) override;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/control/port_law.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
@@ -58,6 +60,14 @@ void PortLaw::conclude() {
       {"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ M⁻¹ d) at the states looked at"},
       {"ultimate_bound", 0.5 * std::pow(disturbance_most_ / rate_, 2), "J",
        "V ends below it as long as the disturbance stays below the one named: (disturbance/rate)²/2"}};
+}
+
+std::string PortLaw::objection(const Bodies& bodies) {
+  if (const int j = inverse_.rotors(); j >= 0)
+    return fmt::format("joint '{}' has an armature, which this law does not know",
+                       model_.joints()[static_cast<std::size_t>(j)].name);
+  if (!law(0.0, bodies).ok()) return "the law is not defined at the start";
+  return {};
 }
 
 void PortLaw::add_known(Port& port) {

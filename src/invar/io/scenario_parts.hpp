@@ -25,6 +25,8 @@ EditTables read_edits(const TomlTable& root, const Scenario& scenario);
 void refuse_edit(const EditTables& edits, const EditFlaw& flaw);
 /// [[drive]], or nothing: one environment for all of them, which comes last. Driven joints start where their drives do.
 std::shared_ptr<const Environment> read_drives(const TomlTable& root, const Model& model, double t, Start& start);
+/// [[control]]: needs model, start and times of the scenario.
+std::vector<ControllerSpec> read_controllers(const TomlTable& root, const Scenario& scenario);
 /// [must].
 std::vector<Law> read_laws(const TomlTable& root, const Model& model);
 

@@ -101,6 +101,8 @@ void TomlTable::refuse(std::string_view key, std::string sentence) const {
   if (!document_->wrong) document_->wrong = Error{ErrorKind::Syntax, std::move(sentence), key.empty() ? where() : where(key)};
 }
 
+bool TomlTable::sound() const { return !document_->wrong && !document_->missing; }
+
 void TomlTable::accept(std::string_view key) const { find(key, false); }
 
 TomlTable::Type TomlTable::type(std::string_view key) const {

@@ -93,7 +93,7 @@ std::string subject_of(const Law& law, const Model& model) {
   std::string out;
   if (law.joint >= 0) out = fmt::format("joint '{}'", model.joints()[static_cast<std::size_t>(law.joint)].name);
   if (law.body >= 0) out = fmt::format("body '{}'", model.bodies()[static_cast<std::size_t>(law.body)].name);
-  if (!law.field.empty()) out += " " + law.field;
+  if (!law.field.empty()) out += (out.empty() ? "" : " ") + law.field;
   if (std::isfinite(law.from) || std::isfinite(law.to)) {
     if (!out.empty()) out += ", ";
     if (std::isfinite(law.from)) out += fmt::format("from {:g} s", law.from);
