@@ -6,6 +6,15 @@
 #include <cmath>
 
 namespace invar {
+namespace {
+
+// The same motion about another point of the body, `offset` in its own axes from the centre of mass.
+BodyState seen(const BodyState& from, const Vec3& offset_B) {
+  const Vec3 offset = from.q_WB * offset_B;
+  return {from.p_WC + offset, from.v_WC + from.w_WB.cross(offset), from.w_WB, from.q_WB};
+}
+
+}  // namespace
 
 Controller::Controller(const ControllerSpec& spec, const Model& plant, double start)
     : spec_(spec),
@@ -43,12 +52,17 @@ Result<std::unique_ptr<Controller>> Controller::build(const ControllerSpec& spec
   return out;
 }
 
-void Controller::see(const Bodies& plant) const {
-  for (std::size_t b = 0; b < bodies_.size(); ++b) {
-    const BodyState& from = plant[bodies_[b].plant];
-    const Vec3 offset = from.q_WB * bodies_[b].offset;
-    seen_[b] = {from.p_WC + offset, from.v_WC + from.w_WB.cross(offset), from.w_WB, from.q_WB};
+Bodies seen_as(const Model& nominal, const Model& plant, const Bodies& bodies) {
+  Bodies out;
+  for (const Body& body : nominal.bodies()) {
+    const auto b = static_cast<std::size_t>(plant.find_body(body.name).value());
+    out.push_back(seen(bodies[b], body.inertia.p_BC - plant.bodies()[b].inertia.p_BC));
   }
+  return out;
+}
+
+void Controller::see(const Bodies& plant) const {
+  for (std::size_t b = 0; b < bodies_.size(); ++b) seen_[b] = seen(plant[bodies_[b].plant], bodies_[b].offset);
 }
 
 // command_ onto the plant; a wrench about the nominal centre of mass is moved to the real one.
@@ -67,9 +81,10 @@ void Controller::add(Instant at, const Bodies& bodies, Load& load) const {
     load.efforts += held_.efforts;
     return;
   }
+  // References have pieces of their own; they are continuous with their rates, so each time is seen by itself.
   see(bodies);
   command_.clear();
-  if (law_->command(at, seen_, command_).ok()) act(bodies, load);
+  if (law_->command(Instant(at.t), seen_, command_).ok()) act(bodies, load);
 }
 
 double Controller::next_event(double t) const {

@@ -15,6 +15,10 @@ struct ControllerSpec {
   double period = 0;  ///< s between commands, held in between; 0: at every instant
 };
 
+/// The plant's bodies as a nominal model sees them: bodies of the same names, about the nominal centres of mass. The nominal
+/// model must have no other bodies. Allocates.
+Bodies seen_as(const Model& nominal, const Model& plant, const Bodies& bodies);
+
 /// A law at work on a plant. It sees the plant's bodies of the names that its nominal model has (frames are the same, masses and
 /// centres of mass need not be) and acts on bodies and joints by name. A held command keeps its wrenches in World axes and its
 /// efforts on their freedoms.

@@ -11,12 +11,12 @@ namespace invar {
 struct JointAim {
   int joint = 0, freedom = 0;
   Path path;
-  double rate = 1;       ///< Λ, 1/s
-  double gain = 30;      ///< K: effort per unit of s
-  double robust = 0;     ///< κ, N m or N
-  double layer = 1e-4;   ///< ε, units of s
-  double stiffness = 0;  ///< of e: PD and computed torque (there per unit of inertia)
-  double damping = 0;    ///< of ė
+  double rate = 1;         ///< Λ, 1/s
+  double gain = 30;        ///< K: effort per unit of s
+  double robust = 0;       ///< κ, N m or N
+  double layer = 1e-4;     ///< ε, units of s
+  double stiffness = 100;  ///< of e: PD and computed torque (there per unit of inertia)
+  double damping = 20;     ///< of ė
 };
 
 struct JointLawSpec {

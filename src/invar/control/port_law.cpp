@@ -49,14 +49,15 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
   rate_ = std::numeric_limits<double>::infinity();
   for (const Body& b : model.bodies()) {
     const Vec3 moments = Eigen::SelfAdjointEigenSolver<Mat3>(b.inertia.I_C, Eigen::EigenvaluesOnly).eigenvalues();
-    rate_ = std::min({rate_, gains.linear / b.inertia.mass, gains.angular / moments[2]});
+    rate_ = std::min({rate_, gains.rate + gains.linear / b.inertia.mass, gains.rate + gains.angular / moments[2]});
   }
 }
 
 // With |s| and |d| in the metrics of M and M⁻¹, V̇ <= -rate |s|² + |s| |d|: outside |s| = |d|/rate V falls.
 void PortLaw::conclude() {
   certificate_.findings = {
-      {"rate", rate_, "1/s", "smallest of linear/mass and angular/largest moment over the bodies: sᵀ K_d s >= 2 rate V"},
+      {"rate", rate_, "1/s",
+       "smallest of rate + linear/mass and rate + angular/largest moment over the bodies: sᵀ K_d s >= 2 rate V"},
       {"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ M⁻¹ d) at the states looked at"},
       {"ultimate_bound", 0.5 * std::pow(disturbance_most_ / rate_, 2), "J",
        "V ends below it as long as the disturbance stays below the one named: (disturbance/rate)²/2"}};
@@ -89,8 +90,8 @@ Verdict PortLaw::law(Instant at, const Bodies& bodies) {
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     const Body& body = model_.bodies()[b];
     s_[b] = {bodies[b].v_WC - nu_r_[b].a_WC, bodies[b].w_WB - nu_r_[b].alpha_WB};
-    const Vec3 force = body.inertia.mass * nu_r_dot_[b].a_WC - gains_.linear * s_[b].a_WC;
-    const Vec3 moment = spun(body, bodies[b], nu_r_dot_[b].alpha_WB) +
+    const Vec3 force = body.inertia.mass * (nu_r_dot_[b].a_WC - gains_.rate * s_[b].a_WC) - gains_.linear * s_[b].a_WC;
+    const Vec3 moment = spun(body, bodies[b], nu_r_dot_[b].alpha_WB - gains_.rate * s_[b].alpha_WB) +
                         bodies[b].w_WB.cross(spun(body, bodies[b], nu_r_[b].alpha_WB)) - gains_.angular * s_[b].alpha_WB;
     port_[b] = {moment - port_[b].moment, force - port_[b].force};
   }
@@ -125,7 +126,8 @@ void PortLaw::witness(const Witness& seen) {
     V += 0.5 * (body.inertia.mass * s.squaredNorm() + z.dot(spun(body, at, z)));
     V_dot += body.inertia.mass * s.dot(a.a_WC - nu_r_dot_[b].a_WC) +
              z.dot(spun(body, at, a.alpha_WB - nu_r_dot_[b].alpha_WB) + at.w_WB.cross(spun(body, at, z)));
-    promised += s.dot(d) + z.dot(n) - gains_.linear * s.squaredNorm() - gains_.angular * z.squaredNorm();
+    promised += s.dot(d) + z.dot(n) - gains_.linear * s.squaredNorm() - gains_.angular * z.squaredNorm() -
+                gains_.rate * (body.inertia.mass * s.squaredNorm() + z.dot(spun(body, at, z)));
     const double size = std::sqrt(d.squaredNorm() + n.squaredNorm() / (model_.length() * model_.length()));
     if (size > largest) largest = size, culprit = static_cast<int>(b);
     if (body.inertia.mass > 0) weighed += d.squaredNorm() / body.inertia.mass;

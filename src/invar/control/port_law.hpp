@@ -5,11 +5,13 @@
 
 namespace invar {
 
-/// Gains of A (24), (33): K_d = diag(linear 1, angular 1) per body. Isotropic, so that the closed loop is the same in every World
-/// (docs/papers.md A14).
+/// Gains of A (24), (33): K_d = diag(linear 1, angular 1) + rate M, per body. Isotropic or fixed in the bodies, so that the
+/// closed loop is the same in every World (docs/papers.md A14). With the rate alone V falls like exp(-2 rate t), light bodies
+/// like heavy ones.
 struct PortGains {
   double linear = 10;  ///< N s/m
   double angular = 1;  ///< N m s
+  double rate = 0;     ///< 1/s
 };
 
 /// The laws of paper A: a reference velocity ν_r of all bodies, and a wrench on every body that makes ν follow it,

@@ -10,6 +10,7 @@
 #include "invar/control/body_law.hpp"
 #include "invar/control/impedance_law.hpp"
 #include "invar/control/joint_law.hpp"
+#include "invar/control/joint_path.hpp"
 #include "invar/control/task_law.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/io/scenario_parts.hpp"
@@ -39,8 +40,11 @@ double positive(const TomlTable& t, const char* key, double fallback, bool zero 
 PortGains read_gains(const TomlTable& t) {
   PortGains gains;
   if (const auto g = t.table("gains")) {
-    gains.linear = positive(*g, "linear", gains.linear);
-    gains.angular = positive(*g, "angular", gains.angular);
+    gains.rate = positive(*g, "rate", 0, true);
+    gains.linear = positive(*g, "linear", g->has("rate") ? 0 : gains.linear, true);
+    gains.angular = positive(*g, "angular", g->has("rate") ? 0 : gains.angular, true);
+    if (!(gains.rate > 0 || (gains.linear > 0 && gains.angular > 0)))
+      g->refuse("", "these gains are not positive definite: 'rate', or both 'linear' and 'angular', must be positive");
   }
   return gains;
 }
@@ -152,6 +156,17 @@ void check_reach(const TomlTable& t, const Reader& r, int frame, const PoseRefer
   }
 }
 
+// The path of a frame under 'path'; with from_start it is moved so that it begins where the frame is.
+std::optional<PoseReference> read_path(const TomlTable& t, const Reader& r, int body, const Pose& X_BE) {
+  auto out = read_pose_reference(t, "path", r.folder);
+  if (!out && !t.has("path")) t.refuse("", "there is no 'path' to follow");
+  if (!t.boolean("from_start", false) || !out) return out;
+  const auto start = bodies_at(*r.scenario.model, r.scenario.start);
+  const auto there = r.scenario.model->find_body(r.nominal.bodies()[static_cast<std::size_t>(body)].name);
+  if (start && there) out->X_WA.p += (body_pose(*r.scenario.model, *start, *there) * X_BE).p - jet(*out, r.scenario.start_time).p;
+  return out;
+}
+
 MakeLaw read_task_law(const Reader& r) {
   TaskLawSpec spec;
   spec.gains = read_gains(r.table);
@@ -162,16 +177,13 @@ MakeLaw read_task_law(const Reader& r) {
     read_rates(r.table, task.position_rate, task.attitude_rate);
     read_rates(t, task.position_rate, task.attitude_rate);
     if (!read_frame(t, r.nominal, task.name, task.body, task.X_BE)) {
-      t.accept("path"), t.accept("rates"), t.accept("follow");
+      for (const char* key : {"path", "rates", "follow", "from_start"}) t.accept(key);
       continue;
     }
     const int what = t.choice("follow", {"pose", "position", "attitude"}, 0);
     task.position = what != 2, task.attitude = what != 1;
-    const auto path_of = read_pose_reference(t, "path", r.folder);
-    if (!path_of) {
-      if (!t.has("path")) t.refuse("", "a task needs a 'path' to follow");
-      continue;
-    }
+    const auto path_of = read_path(t, r, task.body, task.X_BE);
+    if (!path_of) continue;
     if (task.position && t.has("frame") && r.nominal.find_frame(task.name))
       check_reach(t, r, *r.nominal.find_frame(task.name), *path_of, task.attitude);
     task.path = path(*path_of);
@@ -229,22 +241,71 @@ void check_limits(const TomlTable& t, const Reader& r, const Joint& joint, int f
   }
 }
 
+// Gains of a freedom; what is not said is as given.
+JointAim read_joint_gains(const TomlTable& t, JointAim aim) {
+  aim.rate = positive(t, "rate", aim.rate);
+  aim.gain = positive(t, "gain", aim.gain);
+  aim.robust = positive(t, "robust", aim.robust, true);
+  aim.layer = positive(t, "layer", aim.layer);
+  aim.stiffness = positive(t, "stiffness", aim.stiffness, true);
+  aim.damping = positive(t, "damping", aim.damping, true);
+  return aim;
+}
+
+// References of all joints that carry a frame along its path, by inverse kinematics from where the run starts.
+std::vector<JointAim> read_tip(const TomlTable& t, const Reader& r) {
+  const std::string frame = t.string("frame");
+  JointPathOptions options;
+  options.attitude = t.choice("follow", {"pose", "position"}, 0) == 0;
+  options.spacing = positive(t, "spacing", options.spacing);
+  JointAim common;
+  common = read_joint_gains(t, common);
+  const auto f = r.nominal.find_frame(frame);
+  if (!f || r.nominal.frames()[static_cast<std::size_t>(*f)].body == kWorld) {
+    for (const char* key : {"path", "from_start"}) t.accept(key);
+    t.refuse("frame",
+             fmt::format("the nominal model has no frame '{}'{}", frame, did_you_mean(frame, names_of(r.nominal.frames()))));
+    return {};
+  }
+  for (const Body& body : r.nominal.bodies())
+    if (!r.scenario.model->find_body(body.name)) return {};  // refused by the controller
+  const auto start = bodies_at(*r.scenario.model, r.scenario.start);
+  const auto path_of = read_path(t, r, r.nominal.frames()[static_cast<std::size_t>(*f)].body,
+                                 r.nominal.frames()[static_cast<std::size_t>(*f)].X_BE);
+  if (!path_of || !start) return {};
+  const Bodies bodies = seen_as(r.nominal, *r.scenario.model, *start);
+  JointTree tree(r.nominal);
+  VecX q, v;
+  const VecX wound = wound_at(r.nominal, bodies, {});
+  tree.measure(bodies, wound, q, v);
+  tree.choose(q, wound);
+  const auto joints = joint_path(tree, frame, *path_of, r.scenario.start_time, r.scenario.end_time, q, wound, options);
+  if (!joints) return t.refuse("path", joints.error().what), std::vector<JointAim>{};
+  std::vector<JointAim> aims;
+  for (const JointPath::Freedom& freedom : joints->freedoms) {
+    JointAim aim = common;
+    aim.joint = freedom.joint, aim.freedom = freedom.freedom, aim.path = path(freedom.reference);
+    aims.push_back(std::move(aim));
+  }
+  return aims;
+}
+
 MakeLaw read_joint_law(const Reader& r, JointLawSpec::Kind kind) {
   JointLawSpec spec;
   spec.kind = kind;
   spec.model = r.table.boolean("model_based", true);
+  if (const auto tip = r.table.table("tip")) {
+    if (r.table.has("joints")) r.table.refuse("tip", "'tip' tells all joints what to do: leave out 'joints'");
+    spec.aims = read_tip(*tip, r);
+    return [spec](const Model& m) { return std::make_unique<JointLaw>(m, spec); };
+  }
   for (const TomlTable& t : r.table.tables("joints")) {
     JointAim aim;
     const std::string name = t.string("joint");
     const auto j = r.nominal.find_joint(name);
     aim.freedom = t.integer("freedom", 0);
     const auto reference = read_reference(t, "reference", r.folder);
-    aim.rate = positive(t, "rate", aim.rate);
-    aim.gain = positive(t, "gain", aim.gain);
-    aim.robust = positive(t, "robust", aim.robust, true);
-    aim.layer = positive(t, "layer", aim.layer);
-    aim.stiffness = positive(t, "stiffness", 100, true);
-    aim.damping = positive(t, "damping", 20, true);
+    aim = read_joint_gains(t, aim);
     if (!j) {
       t.refuse("joint",
                fmt::format("the nominal model has no joint '{}'{}", name, did_you_mean(name, names_of(r.nominal.joints()))));
@@ -285,8 +346,7 @@ MakeLaw read_impedance(const Reader& r) {
   Pose X_BE;
   const bool found = read_frame(r.table, r.nominal, spec.name, spec.body, X_BE);
   spec.p_BE = X_BE.p;
-  const auto path_of = read_pose_reference(r.table, "path", r.folder);
-  if (found && !path_of && !r.table.has("path")) r.table.refuse("", "an impedance law needs a 'path' for its target");
+  const auto path_of = found ? read_path(r.table, r, spec.body, X_BE) : std::nullopt;
   if (path_of) spec.path = path(*path_of);
   spec.stiffness = read_matrix(r.table, "stiffness", 100);
   spec.damping = read_matrix(r.table, "damping", 10);
@@ -310,12 +370,16 @@ MakeLaw read_law(const Reader& r) {
 }
 
 std::shared_ptr<const Model> read_nominal(const TomlTable& t, const Scenario& s, const std::string& folder) {
-  if (!t.has("nominal")) return s.model;
-  auto spec = read_model_file((std::filesystem::path(folder) / t.string("nominal")).lexically_normal().string());
-  auto model = spec ? Model::build(*spec) : Result<Model>(tl::unexpected(spec.error()));
-  if (model) return std::make_shared<const Model>(std::move(*model));
-  t.refuse("nominal", model.error().text());
-  return nullptr;
+  const std::vector<TomlTable> edits = t.tables("nominal_edits");
+  if (!t.has("nominal") && edits.empty()) return s.model;
+  auto spec = t.has("nominal")
+                  ? read_model_file((std::filesystem::path(folder) / t.string("nominal")).lexically_normal().string())
+                  : Result<ModelSpec>(*s.spec);
+  auto live = spec ? LiveModel::build(*spec) : Result<LiveModel>(tl::unexpected(spec.error()));
+  if (!live) return t.refuse("nominal", live.error().text()), nullptr;
+  for (const TomlTable& e : edits)
+    if (const auto done = live->apply(read_edit(e)); !done) return e.refuse("", done.error().what), nullptr;
+  return std::make_shared<const Model>(*live->model());
 }
 
 }  // namespace

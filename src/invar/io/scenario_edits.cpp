@@ -74,6 +74,11 @@ std::string key_of(const TomlTable& t, const std::string& what) {
 
 }  // namespace
 
+Edit read_edit(const TomlTable& t) {
+  const int kind = t.choice("kind", edit_names());
+  return read_kind(t, edit_names()[static_cast<std::size_t>(std::max(kind, 0))]);
+}
+
 EditTables read_edits(const TomlTable& root, const Scenario& s) {
   EditTables out;
   std::vector<std::pair<double, TomlTable>> all;
@@ -86,9 +91,8 @@ EditTables read_edits(const TomlTable& root, const Scenario& s) {
   }
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [at, t] : all) {
-    const int kind = t.choice("kind", edit_names());
     if (out.events.empty() || out.events.back().at != at) out.events.push_back({at, {}}), out.tables.emplace_back();
-    out.events.back().edits.push_back(read_kind(t, edit_names()[static_cast<std::size_t>(std::max(kind, 0))]));
+    out.events.back().edits.push_back(read_edit(t));
     out.tables.back().push_back(t);
   }
   return out;

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What certificates say about control laws, on drawn mechanisms, paths and gains: V falls as promised, its derivative is the
+// derivative of V, references are motions that joints allow, and nothing depends on World.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include "invar/control/body_law.hpp"
+#include "invar/control/impedance_law.hpp"
+#include "invar/control/joint_law.hpp"
+#include "invar/control/task_law.hpp"
+#include "invar/mech/kinematics.hpp"
+#include "invar/mech/planar_chain.hpp"
+#include "invar/run/run.hpp"
+#include "support/campaign.hpp"
+#include "support/moving_mechanisms.hpp"
+#include "support/states.hpp"
+
+namespace invar::testing {
+namespace {
+
+/// Keeps the readings of a run's controller.
+class Readings final : public Sink {
+ public:
+  Result<void> begin(const Layout& layout) override {
+    int at = 0;
+    for (const Channel& c : layout.channels) {
+      if (c.path.rfind("control/", 0) == 0) names_.push_back(c.path.substr(c.path.rfind('/') + 1)), places_.push_back(at);
+      at += c.size;
+    }
+    return {};
+  }
+  Result<void> sample(std::span<const double> row) override {
+    t_.push_back(row[0]);
+    for (std::size_t k = 0; k < names_.size(); ++k) values_[names_[k]].push_back(row[static_cast<std::size_t>(places_[k])]);
+    return {};
+  }
+  Result<void> end() override { return {}; }
+
+  const std::vector<double>& t() const { return t_; }
+  const std::vector<double>& of(const std::string& name) { return values_[name]; }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<int> places_;
+  std::vector<double> t_;
+  std::map<std::string, std::vector<double>> values_;
+};
+
+struct Watched {
+  Outcome outcome;
+  Readings readings;
+};
+
+Scenario controlled(const ModelSpec& spec, const Bodies& start, double end, double step, ControllerSpec controller) {
+  Scenario s;
+  s.model = std::make_shared<const Model>(build(spec));
+  s.start = Start(*s.model);
+  s.start.by_bodies = true;
+  s.start.bodies = start;
+  s.end_time = end;
+  s.method.integrator = "rk4";
+  s.method.step = step;
+  controller.nominal = s.model;
+  s.controllers = {std::move(controller)};
+  return s;
+}
+
+bool watch(const Scenario& s, Watched& out) {
+  RunOptions options;
+  options.sink = &out.readings;
+  auto done = run(s, options);
+  EXPECT_TRUE(done) << (done ? "" : done.error().text());
+  if (!done) return false;
+  out.outcome = std::move(*done);
+  return out.outcome.end == Outcome::End::Finished;
+}
+
+const Clause& clause(const Outcome& outcome, const std::string& name) {
+  for (const Clause& c : outcome.control.at(0).certificate.clauses())
+    if (c.name == name) return c;
+  ADD_FAILURE() << "no clause " << name;
+  static const Clause none;
+  return none;
+}
+
+// V_dot at a sample against differences of V of fourth order over five samples h apart; the largest gap relative to what V and
+// its derivative come to. The formula leaves h⁴ V⁽⁵⁾/30 and so does rk4; drawn loops are slower than 10 /s, so (10 h)⁴ for h =
+// 2e-3.
+double derivative_gap(Readings& r, double h) {
+  const auto &V = r.of("V"), &dot = r.of("V_dot");
+  double worst = 0, scale = 1e-12;
+  for (std::size_t i = 2; i + 2 < V.size(); ++i) {
+    const double slope = (V[i - 2] - 8 * V[i - 1] + 8 * V[i + 1] - V[i + 2]) / (12 * h);
+    worst = std::max(worst, std::abs(slope - dot[i]));
+    scale = std::max({scale, std::abs(dot[i]), V[i]});
+  }
+  return worst / scale;
+}
+
+PosePath drawn_path(Random& random, const Vec3& near, const Quat& q0) {
+  const Vec3 amplitude = random_vector(random, 0.1), axis = random_unit(random);
+  const double w = random.uniform(0.5, 2), turn = random.uniform(0.1, 0.6);
+  return [=](Instant at) {
+    PoseJet j;
+    const double s = std::sin(w * at.t), c = std::cos(w * at.t);
+    j.p = near + s * amplitude, j.v = w * c * amplitude, j.a = -w * w * s * amplitude;
+    j.q = exp_so3(turn * s * axis) * q0, j.w = turn * w * c * axis, j.alpha = -turn * w * w * s * axis;
+    return j;
+  };
+}
+
+// Trees and loops of every kind that leave the last body six freedoms or fewer to follow: rows that cannot be met are dropped.
+Sample drawn_mechanism(std::uint64_t at, int k) {
+  MechanismOptions o;
+  o.bodies = 2 + k % 4;
+  o.loops = k % 4 == 3 ? 1 : 0;
+  o.floating = k % 3 == 1;
+  o.passive = false;
+  o.mass_ratio = 10;
+  o.locked = false;
+  return random_sample(at, o);
+}
+
+TEST(TaskLaw, FallsAsPromisedWhateverTheMechanismPathAndGains) {
+  constexpr double h = 1e-3;
+  int judged = 0;
+  for (int k = 0; k < cases(24); ++k) {
+    Sample s = drawn_mechanism(seed(5100) + static_cast<std::uint64_t>(k), k);
+    Random random(5101, static_cast<std::uint64_t>(k));
+    const int body = static_cast<int>(s.bodies.size()) - 1;
+    const BodyState& at = s.bodies[static_cast<std::size_t>(body)];
+    const Pose offset = random_pose(random, 0.2);
+    const Vec3 point = s.model.bodies()[static_cast<std::size_t>(body)].inertia.p_BC;
+    const PosePath wanted = drawn_path(random, at.p_WC + at.q_WB * (offset.p - point) + random_vector(random, 0.1),
+                                       exp_so3(random_vector(random, 0.3)) * at.q_WB * offset.q);
+    const PortGains gains{random.uniform(1, 10), random.uniform(0.2, 2), random.uniform(0, 3)};
+    ControllerSpec c;
+    c.law = [=](const Model& m) {
+      TaskLawSpec spec;
+      spec.gains = gains;
+      spec.tasks = {Task{.name = "tip", .body = body, .X_BE = offset, .path = wanted}};
+      Obstacle o;
+      o.a = Vec3(0.3, 0.2, -0.1), o.strength = 0.5, o.width = 0.5;
+      return std::make_unique<TaskLaw>(m, spec, Repulsion(m, {o}, {{0, Vec3(0.1, 0, 0), 0.05}}));
+    };
+    Watched w;
+    if (!watch(controlled(s.mechanism.spec, s.bodies, 0.1, h, c), w)) continue;
+    // Rows that come and go as pivots vanish have no derivative; such draws are left out.
+    if (!clause(w.outcome, "task_can_be_met").held() && clause(w.outcome, "task_can_be_met").looks > 0 && k % 2) continue;
+    ++judged;
+    const std::string what = std::to_string(k) + ": " + describe(s.mechanism.spec);
+    EXPECT_TRUE(clause(w.outcome, "law_is_defined").held()) << what;
+    // Round-off times the condition of loops (1e4 at most) and speeds of some m/s.
+    EXPECT_LT(clause(w.outcome, "reference_is_allowed").worst, 1e-10) << what;
+    EXPECT_LT(clause(w.outcome, "V_dot_as_promised").worst, 1e-8) << what;
+    EXPECT_LT(clause(w.outcome, "disturbance_is_absent").worst, 1e-6) << what;
+    EXPECT_LT(derivative_gap(w.readings, h), 2e-5) << what;
+  }
+  EXPECT_GT(judged, cases(24) / 2);
+}
+
+TEST(BodyLaw, ProjectedFallsAsPromisedOnEveryMechanism) {
+  constexpr double h = 1e-3;
+  int judged = 0;
+  for (int k = 0; k < cases(24); ++k) {
+    const Sample s = drawn_mechanism(seed(5200) + static_cast<std::uint64_t>(k), k);
+    Random random(5201, static_cast<std::uint64_t>(k));
+    std::vector<PosePath> paths;
+    for (std::size_t b = 0; b < s.bodies.size(); ++b) {
+      const Pose X = s.bodies[b].X_WB(s.model.bodies()[b]);
+      paths.push_back(drawn_path(random, X.p + random_vector(random, 0.1), exp_so3(random_vector(random, 0.2)) * X.q));
+    }
+    for (const bool poses : {false, true}) {
+      ControllerSpec c;
+      c.law = [=](const Model& m) {
+        BodyLawSpec spec;
+        spec.paths = paths, spec.poses = poses;
+        spec.gains = {5, 1, 0};
+        return std::make_unique<BodyLaw>(m, spec);
+      };
+      Watched w;
+      if (!watch(controlled(s.mechanism.spec, s.bodies, 0.1, h, c), w)) continue;
+      ++judged;
+      const std::string what = std::to_string(k) + ": " + describe(s.mechanism.spec);
+      EXPECT_LT(clause(w.outcome, "reference_is_allowed").worst, 1e-10) << what;
+      EXPECT_LT(clause(w.outcome, "V_dot_as_promised").worst, 1e-8) << what;
+      EXPECT_LT(derivative_gap(w.readings, h), 2e-5) << what;
+    }
+  }
+  EXPECT_GT(judged, cases(24));
+}
+
+// The printed reference is no motion of the mechanism; what V̇ then has beyond its promise is what the joints do along it.
+TEST(BodyLaw, AsPrintedMissesItsPromiseByThePowerOfTheJoints) {
+  for (int k = 0; k < cases(8); ++k) {
+    MechanismOptions o;
+    o.bodies = 3 + k % 3, o.floating = true, o.passive = false, o.locked = false, o.mass_ratio = 5;
+    o.kinds = {JointKind::Spherical};
+    const Sample s = random_sample(seed(5300) + static_cast<std::uint64_t>(k), o);
+    Random random(5301, static_cast<std::uint64_t>(k));
+    std::vector<PosePath> paths;
+    for (const BodyState& b : s.bodies) paths.push_back(drawn_path(random, b.p_WC, b.q_WB));
+    for (const auto consistency : {BodyLawSpec::Consistency::AsPrinted, BodyLawSpec::Consistency::Outward}) {
+      ControllerSpec c;
+      c.law = [=](const Model& m) {
+        BodyLawSpec spec;
+        spec.paths = paths, spec.consistency = consistency;
+        return std::make_unique<BodyLaw>(m, spec);
+      };
+      Watched w;
+      ASSERT_TRUE(watch(controlled(s.mechanism.spec, s.bodies, 0.5, 5e-3, c), w)) << w.outcome.words;
+      const bool printed = consistency == BodyLawSpec::Consistency::AsPrinted;
+      const auto &V_dot = w.readings.of("V_dot"), &promised = w.readings.of("V_dot_promised"),
+                 &joints = w.readings.of("V_dot_by_joints");
+      double most = 0;
+      for (std::size_t i = 0; i < V_dot.size(); ++i) {
+        EXPECT_NEAR(V_dot[i] - promised[i], joints[i], 1e-9 * (1 + std::abs(joints[i])));
+        most = std::max(most, std::abs(joints[i]));
+      }
+      if (printed)
+        EXPECT_GT(most, 1e-3);
+      else
+        EXPECT_LT(most, 1e-9);
+      EXPECT_EQ(clause(w.outcome, "reference_is_allowed").held(), !printed);
+    }
+  }
+}
+
+// 355 degrees away is 5 degrees the other way.
+TEST(BodyLaw, TakesTheShorterWayRound) {
+  ModelSpec spec;
+  BodySpec body;
+  body.name = "ball";
+  body.inertia = solid_box(2, Vec3(0.3, 0.4, 0.5));
+  spec.bodies = {body};
+  const Model model = build(spec);
+  const double target = 355 * std::numbers::pi / 180;
+  ControllerSpec c;
+  c.law = [=](const Model& m) {
+    BodyLawSpec law;
+    law.consistency = BodyLawSpec::Consistency::Outward;
+    law.gains = {0, 0, 20};
+    law.paths = {[=](Instant) {
+      PoseJet j;
+      j.q = Quat(std::cos(target / 2), 0, 0, std::sin(target / 2));
+      return j;
+    }};
+    return std::make_unique<BodyLaw>(m, law);
+  };
+  Watched w;
+  Scenario s = controlled(spec, Bodies(1), 6, 0.01, c);
+  s.sampling.what.bodies = true;
+  ASSERT_TRUE(watch(s, w));
+  const Tracking& attitude = w.outcome.control.at(0).tracking.at(1);
+  EXPECT_LT(std::abs(attitude.last), 1e-3);
+  EXPECT_NEAR(attitude.largest, 5 * std::numbers::pi / 180, 1e-6);  // it never turns away from the target
+}
+
+// Γ by unit efforts, C by one more solve: B (24) for the plant that is the nominal mechanism, with and without disturbances.
+TEST(JointLaw, SatisfiesItsEquationOnTreesAndLoops) {
+  constexpr double h = 1e-3;
+  for (const char* name : {"four_bar", "hydraulic_crane", "six_bar", "slider_crank", "arm", "series_parallel_plant"}) {
+    const Moving start = shipped(name);
+    std::vector<JointAim> aims;
+    for (const char* joint : {"phi", "theta", "delta", "slew", "lift", "fold", "extend", "turn", "shoulder", "elbow", "roll",
+                              "bend", "flange", "crank"})
+      if (const auto j = start.model.find_joint(joint)) aims.push_back({*j, 0, {}});
+    if (aims.empty()) aims.push_back({0, 0, {}});
+    const JointLawSpec::Kind kinds[] = {JointLawSpec::Kind::SlotineLi, JointLawSpec::Kind::Robust};
+    for (const auto kind : kinds) {
+      VecX q(start.model.nq()), v(start.model.nv());
+      joint_coordinates(start.model, start.start, q, v);
+      JointLawSpec spec;
+      spec.kind = kind;
+      double mass = 0;  // light mechanisms bear small gains only
+      for (const Body& body : start.model.bodies()) mass += body.inertia.mass;
+      for (JointAim aim : aims) {
+        const Joint& joint = start.model.joints()[static_cast<std::size_t>(aim.joint)];
+        const double q0 = q[joint.q0] + 0.02, amplitude = 0.05;
+        aim.path = [=](Instant at) {
+          return Jet{q0 + amplitude * std::sin(3 * at.t), 3 * amplitude * std::cos(3 * at.t),
+                     -9 * amplitude * std::sin(3 * at.t)};
+        };
+        aim.gain = 2 * mass, aim.robust = 0, aim.rate = 4, aim.layer = 1;
+        spec.aims.push_back(aim);
+      }
+      JointLaw law(start.model, spec);
+      ASSERT_EQ(law.objection(start.start), "") << name;
+      Scenario s;
+      s.model = std::make_shared<const Model>(start.model);
+      s.start = Start(*s.model);
+      s.start.by_bodies = true, s.start.bodies = start.start;
+      s.end_time = 0.1, s.method.integrator = "rk4", s.method.step = h;
+      ControllerSpec c;
+      c.nominal = s.model;
+      c.law = [=](const Model& m) { return std::make_unique<JointLaw>(m, spec); };
+      s.controllers = {c};
+      Watched w;
+      ASSERT_TRUE(watch(s, w)) << name << ": " << w.outcome.words;
+      const bool exact = kind == JointLawSpec::Kind::SlotineLi;
+      EXPECT_EQ(clause(w.outcome, "V_dot_as_promised").held(), exact)
+          << name << ": " << clause(w.outcome, "V_dot_as_promised").text();
+      // The nominal mechanism is the plant: no disturbance but round-off of forces up to 1e5 N.
+      EXPECT_LT(clause(w.outcome, "kappa_exceeds_disturbance").worst, 1e-5) << name;
+      EXPECT_LT(derivative_gap(w.readings, h), 1e-5) << name;
+    }
+  }
+}
+
+// C (44) by way of (45) and (49), on paper C's chain at drawn states.
+TEST(ImpedanceLaw, IsTheForcesOfThePaperThroughItsJoints) {
+  const Moving start = shipped("paper_c_springs");
+  const auto chain = PlanarChain::of(start.model);
+  ASSERT_TRUE(chain);
+  const int tcp = *start.model.find_frame("tcp");
+  for (int k = 0; k < cases(20); ++k) {
+    Random random(5400, static_cast<std::uint64_t>(k));
+    VecX angles(start.model.nq());
+    for (double& a : angles) a = random.uniform(-1.2, 1.2);
+    const VecX xi = chain->xi_from_angles(angles);
+    const Vec3 target = random_vector(random, 1);
+    ImpedanceSpec spec;
+    spec.body = start.model.frames()[static_cast<std::size_t>(tcp)].body;
+    spec.p_BE = start.model.frames()[static_cast<std::size_t>(tcp)].X_BE.p;
+    spec.stiffness = 30 * Mat3::Identity(), spec.damping = 4 * Mat3::Identity();
+    spec.path = [=](Instant) {
+      PoseJet j;
+      j.p = target;
+      return j;
+    };
+    ImpedanceLaw law(start.model, spec);
+    Start at(start.model);
+    at.named.assign(start.model.joints().size(), true);
+    at.joints.q = angles;
+    at.joints.name(start.model, at.named);
+    const auto bodies = bodies_at(start.model, at);
+    ASSERT_TRUE(bodies);
+    Load load(start.model);
+    ASSERT_TRUE(law.command(0.0, *bodies, load).ok());
+    const Eigen::Vector2d aim = chain->plane().project(target);
+    const VecX F =
+        chain->impedance(xi, VecX::Zero(xi.size()), aim, 30 * Eigen::Matrix2d::Identity(), 4 * Eigen::Matrix2d::Identity());
+    const VecX tau = chain->torques(xi, F);
+    for (int i = 0; i < chain->links(); ++i) {
+      const Joint& joint = start.model.joints()[static_cast<std::size_t>(chain->joint(i))];
+      EXPECT_NEAR(load.efforts[joint.v0], chain->sign(i) * tau[i], 1e-12 * (1 + tau.cwiseAbs().maxCoeff()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace invar::testing
