@@ -3,41 +3,75 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace invar {
 namespace {
 
 // The same motion about another point of the body, `offset` in its own axes from the centre of mass.
-BodyState seen(const BodyState& from, const Vec3& offset_B) {
+BodyState about(const BodyState& from, const Vec3& offset_B) {
   const Vec3 offset = from.q_WB * offset_B;
   return {from.p_WC + offset, from.v_WC + from.w_WB.cross(offset), from.w_WB, from.q_WB};
 }
 
+// What the times of a spec say that no sampled controller does, or an empty string.
+std::string flaw(const ControllerSpec& spec) {
+  const bool sampled = spec.period > 0;
+  if (!(spec.period >= 0) || !std::isfinite(spec.period)) return "'period' is a time, s, or 0";
+  if (!(spec.delay >= 0) || !std::isfinite(spec.delay)) return "'delay' is a time, s, or 0";
+  if (spec.delay > 0 && !sampled) return "a 'delay' needs a 'period': it is a whole number of them";
+  const double ticks = sampled ? spec.delay / spec.period : 0;
+  if (std::abs(ticks - std::round(ticks)) > 1e-9 * std::max(1.0, ticks))
+    return fmt::format("the 'delay' of {:g} s is {:g} periods; it must be a whole number of them", spec.delay, ticks);
+  if (ticks > 1e5) return fmt::format("the 'delay' of {:g} s is {:g} periods; more than 1e5 are not kept", spec.delay, ticks);
+  const NoiseSpec& n = spec.noise;
+  for (const double size : {n.position, n.attitude, n.velocity, n.angular_velocity})
+    if (!(size >= 0) || !std::isfinite(size)) return "a standard deviation of 'noise' is finite and not negative";
+  if (!n.none() && !sampled) return "'noise' needs a 'period': at every instant there is nothing random to be seen";
+  for (const ActuatorSpec& a : spec.actuators)
+    if (!a.is_instant() && !sampled)
+      return fmt::format("actuator '{}': 'lag' and 'rate' need a 'period' of the controller, at whose ticks they act",
+                         name_of(a));
+  return {};
+}
+
 }  // namespace
 
-Controller::Controller(const ControllerSpec& spec, const Model& plant, double start)
+Controller::Controller(const ControllerSpec& spec, const Model& plant, double start, int delay, std::uint64_t seed)
     : spec_(spec),
       start_(start),
       law_(spec_.law(*spec_.nominal)),
+      measurement_(*spec_.nominal, spec_.noise, delay, seed, spec_.name),
       held_(plant),
       due_(start),
+      readings_(law_->readings()),
+      values_(law_->values().begin(), law_->values().end()),
       reactions_(spec_.nominal->joints().size()),
       accelerations_(spec_.nominal->bodies().size()),
       seen_(spec_.nominal->bodies().size()),
       command_(*spec_.nominal) {}
 
-Result<std::unique_ptr<Controller>> Controller::build(const ControllerSpec& spec, const Model& plant, double start) {
-  if (!(spec.period >= 0) || !std::isfinite(spec.period)) return fail(ErrorKind::Scenario, "'period' is a time, s, or 0");
-  const Model& nominal = *spec.nominal;
-  std::unique_ptr<Controller> out(new Controller(spec, plant, start));
+Result<std::unique_ptr<Controller>> Controller::build(const ControllerSpec& spec, const Model& plant, double start,
+                                                      std::uint64_t seed) {
+  if (const std::string why = flaw(spec); !why.empty()) return fail(ErrorKind::Scenario, why);
+  const int delay = spec.period > 0 ? static_cast<int>(std::lround(spec.delay / spec.period)) : 0;
+  std::unique_ptr<Controller> out(new Controller(spec, plant, start, delay, seed));
+  if (auto paired = out->pair(plant); !paired) return tl::unexpected(paired.error());
+  if (auto equipped = out->equip(plant); !equipped) return tl::unexpected(equipped.error());
+  return out;
+}
+
+// Bodies and joints of the plant that have the names of the nominal ones.
+Result<void> Controller::pair(const Model& plant) {
+  const Model& nominal = *spec_.nominal;
   for (const Body& body : nominal.bodies()) {
     const auto b = plant.find_body(body.name);
     if (!b)
       return fail(ErrorKind::Scenario, fmt::format("the nominal model has a body '{}', the plant has none{}", body.name,
                                                    did_you_mean(body.name, names_of(plant.bodies()))));
     const auto index = static_cast<std::size_t>(*b);
-    out->bodies_.push_back({index, body.inertia.p_BC - plant.bodies()[index].inertia.p_BC});
+    bodies_.push_back({index, body.inertia.p_BC - plant.bodies()[index].inertia.p_BC});
   }
   for (int j = 0; j < static_cast<int>(nominal.joints().size()); ++j) {
     const Joint& joint = nominal.joints()[static_cast<std::size_t>(j)];
@@ -47,22 +81,57 @@ Result<std::unique_ptr<Controller>> Controller::build(const ControllerSpec& spec
     if (there.nv != joint.nv)
       return fail(ErrorKind::Scenario, fmt::format("joint '{}' has {} freedoms in the nominal model and {} in the plant",
                                                    joint.name, joint.nv, there.nv));
-    out->joints_.push_back({j, *p, there.v0, there.nv});
+    joints_.push_back({j, *p, there.v0, there.nv});
   }
-  return out;
+  return {};
+}
+
+// Actuators on both models, and the clauses and readings that come with them.
+Result<void> Controller::equip(const Model& plant) {
+  if (spec_.actuators.empty()) return {};
+  auto nominal = build_actuators(*spec_.nominal, spec_.actuators);
+  if (!nominal) return tl::unexpected(nominal.error());
+  auto there = build_actuators(plant, spec_.actuators);
+  if (!there) return fail(ErrorKind::Scenario, there.error().what + " (in the plant)");
+  actuators_ = std::move(*there);
+  allocation_ = std::make_unique<Allocation>(*spec_.nominal, std::move(*nominal));
+  inputs_ = allocation_->inputs();
+
+  std::vector<std::string> names;
+  bool instant = true;
+  for (const Actuator& a : actuators_) {
+    names.push_back(a.name());
+    instant = instant && a.spec().is_instant();
+    readings_.push_back({"input_" + a.name(), a.unit(), "input of the actuator"});
+    values_.push_back(std::numeric_limits<double>::quiet_NaN());
+  }
+  allocated_ = way_.add({"port_is_allocated", "part of the commanded accelerations that actuators leave undone", "1", 1e-9, {}});
+  limited_ =
+      way_.add({"actuators_within_limits", "how far inputs would have to exceed limits that cost motion", "N, N m", 0, names});
+  if (!instant)
+    late_ = way_.add({"actuators_keep_up", "how far lag and rate leave inputs behind the allocated ones", "N, N m", 1e-9, names});
+  return {};
 }
 
 Bodies seen_as(const Model& nominal, const Model& plant, const Bodies& bodies) {
   Bodies out;
   for (const Body& body : nominal.bodies()) {
     const auto b = static_cast<std::size_t>(plant.find_body(body.name).value());
-    out.push_back(seen(bodies[b], body.inertia.p_BC - plant.bodies()[b].inertia.p_BC));
+    out.push_back(about(bodies[b], body.inertia.p_BC - plant.bodies()[b].inertia.p_BC));
   }
   return out;
 }
 
 void Controller::see(const Bodies& plant) const {
-  for (std::size_t b = 0; b < bodies_.size(); ++b) seen_[b] = seen(plant[bodies_[b].plant], bodies_[b].offset);
+  for (std::size_t b = 0; b < bodies_.size(); ++b) seen_[b] = about(plant[bodies_[b].plant], bodies_[b].offset);
+}
+
+// A command for what is seen, allocated where there are actuators. Where the law has none, none is allocated.
+bool Controller::command(Instant at, const Bodies& seen) const {
+  command_.clear();
+  const bool defined = law_->command(at, seen, command_).ok();
+  if (!defined) command_.clear();
+  return (!allocation_ || allocation_->solve(seen, command_).ok()) && defined;
 }
 
 // command_ onto the plant; a wrench about the nominal centre of mass is moved to the real one.
@@ -76,15 +145,23 @@ void Controller::act(const Bodies& plant, Load& load) const {
 }
 
 void Controller::add(Instant at, const Bodies& bodies, Load& load) const {
-  if (spec_.period > 0) {
+  const bool held = spec_.period > 0;
+  if (held && !allocation_) {
     for (std::size_t b = 0; b < load.port.size(); ++b) load.port[b] += held_.port[b];
     load.efforts += held_.efforts;
     return;
   }
-  // References have pieces of their own; they are continuous with their rates, so each time is seen by itself.
-  see(bodies);
-  command_.clear();
-  if (law_->command(Instant(at.t), seen_, command_).ok()) act(bodies, load);
+  if (!held) {
+    // References have pieces of their own; they are continuous with their rates, so each time is seen by itself.
+    see(bodies);
+    const bool commanded = command(Instant(at.t), seen_);
+    if (!allocation_) {
+      if (commanded) act(bodies, load);
+      return;
+    }
+  }
+  const VecX& inputs = held ? inputs_ : allocation_->inputs();
+  for (std::size_t i = 0; i < actuators_.size(); ++i) actuators_[i].add(bodies, inputs[static_cast<Eigen::Index>(i)], load);
 }
 
 double Controller::next_event(double t) const {
@@ -98,14 +175,48 @@ std::string Controller::objection(const Bodies& bodies) {
   return law_->objection(seen_);
 }
 
+// A law that sees the motion late or with noise has only what it sees at ticks to go by.
 void Controller::settle(double t, const Bodies& bodies) {
   see(bodies);
-  law_->settle(t, seen_);
-  if (!(spec_.period > 0) || t < due_ - 1e-9 * spec_.period) return;
-  held_.clear();
-  command_.clear();
-  if (law_->command(t, seen_, command_).ok()) act(bodies, held_);
+  const bool due = spec_.period > 0 && t >= due_ - 1e-9 * spec_.period;
+  if (spec_.delay == 0 && spec_.noise.none()) law_->settle(t, seen_);
+  if (!due) return;
+  tick(t, bodies);
   due_ = next_event(t);
+}
+
+void Controller::tick(double t, const Bodies& plant) {
+  held_.clear();
+  const Measurement::Seen* seen = measurement_.look(t, seen_);
+  if (seen == nullptr) return;
+  if (spec_.delay > 0 || !spec_.noise.none()) law_->settle(seen->t, seen->bodies);
+  const bool commanded = command(seen->t, seen->bodies);
+  if (!allocation_) {
+    if (commanded) act(plant, held_);
+    return;
+  }
+  for (Eigen::Index i = 0; i < inputs_.size(); ++i) {
+    const ActuatorSpec& spec = actuators_[static_cast<std::size_t>(i)].spec();
+    const double most = spec.rate * spec_.period, kept = spec.lag > 0 ? std::exp(-spec_.period / spec.lag) : 0.0;
+    const double way = (1 - kept) * (allocation_->inputs()[i] - inputs_[i]);
+    inputs_[i] = spec.is_instant() ? allocation_->inputs()[i] : inputs_[i] + std::clamp(way, -most, most);
+  }
+  look(t, commanded);
+}
+
+// What became of the last command on its way.
+void Controller::look(double t, bool commanded) {
+  way_.look(allocated_, t, commanded ? allocation_->relative_remainder() : std::numeric_limits<double>::quiet_NaN());
+  for (int i = 0; i < static_cast<int>(inputs_.size()); ++i) {
+    way_.look(limited_, t, allocation_->excess(i), i);
+    if (late_ >= 0) way_.look(late_, t, std::abs(allocation_->inputs()[i] - inputs_[i]), i);
+  }
+}
+
+Certificate Controller::certificate() const {
+  Certificate all = law_->certificate();
+  for (const Clause& clause : way_.clauses()) all.add(clause);
+  return all;
 }
 
 void Controller::witness(double t, const Evaluation& plant) {
@@ -119,6 +230,13 @@ void Controller::witness(double t, const Evaluation& plant) {
   for (const JointPair& pair : joints_)
     reactions_[static_cast<std::size_t>(pair.nominal)] = plant.reactions[static_cast<std::size_t>(pair.plant)];
   law_->witness({t, seen_, accelerations_, reactions_});
+  if (allocation_ && !(spec_.period > 0)) {
+    const bool commanded = command(t, seen_);
+    inputs_ = allocation_->inputs();
+    look(t, commanded);
+  }
+  const auto own = std::copy(law_->values().begin(), law_->values().end(), values_.begin());
+  std::copy(inputs_.begin(), inputs_.end(), own);
 }
 
 }  // namespace invar

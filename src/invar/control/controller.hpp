@@ -2,7 +2,9 @@
 #pragma once
 #include <memory>
 
+#include "invar/control/allocation.hpp"
 #include "invar/control/control_law.hpp"
+#include "invar/control/measurement.hpp"
 #include "invar/mech/formulation.hpp"
 
 namespace invar {
@@ -13,6 +15,10 @@ struct ControllerSpec {
   std::shared_ptr<const Model> nominal;
   std::function<std::unique_ptr<ControlLaw>(const Model& nominal)> law;  ///< makes one for a run
   double period = 0;  ///< s between commands, held in between; 0: at every instant
+  /// What the command has to go through; none: wrenches act on the bodies themselves and efforts on their freedoms.
+  std::vector<ActuatorSpec> actuators;
+  NoiseSpec noise;   ///< of what is seen; needs a period
+  double delay = 0;  ///< s between what is seen and the command for it, a whole number of periods
 };
 
 /// The plant's bodies as a nominal model sees them: bodies of the same names, about the nominal centres of mass. The nominal
@@ -22,10 +28,16 @@ Bodies seen_as(const Model& nominal, const Model& plant, const Bodies& bodies);
 /// A law at work on a plant. It sees the plant's bodies of the names that its nominal model has (frames are the same, masses and
 /// centres of mass need not be) and acts on bodies and joints by name. A held command keeps its wrenches in World axes and its
 /// efforts on their freedoms.
+/// With actuators the command is allocated to their inputs on the nominal model, and the actuators of the same names act on the
+/// plant; held are the inputs, so that a thruster turns with its frame. A lag and a limit of rate move the held input at every
+/// tick: all but e^(-period/lag) of the way to the allocated one, at most period times rate far. With a delay nothing is
+/// commanded before it has passed.
 class Controller final : public Environment {
  public:
-  /// Refuses a plant that lacks a body of the nominal model, or a joint that has other freedoms.
-  static Result<std::unique_ptr<Controller>> build(const ControllerSpec& spec, const Model& plant, double start);
+  /// Refuses a plant that lacks a body of the nominal model, a joint that has other freedoms, or anything that an actuator acts
+  /// on. The seed is that of all random streams of a run.
+  static Result<std::unique_ptr<Controller>> build(const ControllerSpec& spec, const Model& plant, double start,
+                                                   std::uint64_t seed = 0);
 
   void add(Instant at, const Bodies& bodies, Load& load) const override;
   double next_event(double t) const override;
@@ -41,6 +53,15 @@ class Controller final : public Environment {
   ControlLaw& law() { return *law_; }
   const ControlLaw& law() const { return *law_; }
 
+  /// Those of the law, and one for the input of every actuator.
+  const std::vector<Reading>& readings() const { return readings_; }
+  /// Their values at the last look.
+  std::span<const double> values() const { return values_; }
+  /// That of the law with what became of its commands on their way.
+  Certificate certificate() const;
+  /// Inputs of the actuators: held, or of the last look.
+  const VecX& inputs() const { return inputs_; }
+
  private:
   struct BodyPair {
     std::size_t plant;
@@ -50,22 +71,35 @@ class Controller final : public Environment {
     int nominal, plant;
     int v0, nv;  // its freedoms in the plant
   };
-  Controller(const ControllerSpec& spec, const Model& plant, double start);
+  Controller(const ControllerSpec& spec, const Model& plant, double start, int delay, std::uint64_t seed);
+  Result<void> pair(const Model& plant);
+  Result<void> equip(const Model& plant);
   void see(const Bodies& plant) const;
+  bool command(Instant at, const Bodies& seen) const;
   void act(const Bodies& plant, Load& load) const;
+  void tick(double t, const Bodies& plant);
+  void look(double t, bool commanded);
 
   ControllerSpec spec_;
   double start_;
   std::unique_ptr<ControlLaw> law_;
   std::vector<BodyPair> bodies_;   // per nominal body
   std::vector<JointPair> joints_;  // of the same name
-  Load held_;                      // on the plant
-  double due_;                     // s; next command
+  Measurement measurement_;
+  std::vector<Actuator> actuators_;  // on the plant
+  Load held_;                        // on the plant
+  VecX inputs_;                      // per actuator
+  double due_;                       // s; next command
+  Certificate way_;                  // of commands
+  int allocated_ = -1, limited_ = -1, late_ = -1;
+  std::vector<Reading> readings_;
+  std::vector<double> values_;
   std::vector<Wrench> reactions_;  // per nominal joint
   Accelerations accelerations_;    // per nominal body
   // Workspace of a call.
   mutable Bodies seen_;
   mutable Load command_;
+  mutable std::unique_ptr<Allocation> allocation_;  // where there are actuators
 };
 
 }  // namespace invar

@@ -101,8 +101,9 @@ Result<Outcome> Loop::run(const State& start) {
   if (options_.sink != nullptr) {
     Layout layout{leg_->recorder.channels(), leg_->model->name(), scenario_.name, scenario_.seed};
     for (const auto& c : controllers_)
-      for (const Reading& reading : c->law().readings())
-        layout.channels.push_back({"control/" + escaped(c->name()) + "/" + reading.name, reading.unit, reading.meaning, 1});
+      for (const Reading& reading : c->readings())
+        layout.channels.push_back(
+            {"control/" + escaped(c->name()) + "/" + escaped(reading.name), reading.unit, reading.meaning, 1});
     if (auto begun = options_.sink->begin(layout); !begun) return tl::unexpected(begun.error());
   }
   for (double a = scenario_.start_time; edit(a) && a < scenario_.end_time;) {
@@ -282,14 +283,14 @@ bool Loop::sample(double t, const State& x, bool on_step) {
   if (options_.sink == nullptr) return true;
   const std::span<const double> row = leg_->recorder.row(sampled_, evaluation_);
   row_.assign(row.begin(), row.end());
-  for (const auto& c : controllers_) row_.insert(row_.end(), c->law().values().begin(), c->law().values().end());
+  for (const auto& c : controllers_) row_.insert(row_.end(), c->values().begin(), c->values().end());
   sink_ = options_.sink->sample(row_);
   return sink_.has_value();
 }
 
 Result<void> Loop::build_controllers() {
   for (const ControllerSpec& spec : scenario_.controllers) {
-    auto controller = Controller::build(spec, *leg_->model, scenario_.start_time);
+    auto controller = Controller::build(spec, *leg_->model, scenario_.start_time, scenario_.seed);
     if (!controller) return tl::unexpected(controller.error());
     leg_->system.add(**controller);
     controllers_.push_back(std::move(*controller));
@@ -310,9 +311,10 @@ void Loop::account_for_control() {
     for (const Tracking& t : c->law().tracking())
       for (const auto& [what, value] : {std::pair{"final", t.last}, {"largest", t.largest}, {"rms", t.rms()}})
         out_.metrics.push_back({c->name() + "." + t.name + "." + what, std::abs(value), t.unit, {}});
-    for (const Clause& clause : c->law().certificate().clauses())
+    const Certificate certificate = c->certificate();
+    for (const Clause& clause : certificate.clauses())
       out_.metrics.push_back({c->name() + "." + clause.name, clause.worst, clause.unit, {}});
-    out_.control.push_back({c->name(), c->law().certificate(), c->law().tracking()});
+    out_.control.push_back({c->name(), certificate, c->law().tracking()});
   }
 }
 

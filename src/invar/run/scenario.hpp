@@ -43,7 +43,7 @@ struct Scenario {
   std::shared_ptr<const ModelSpec> spec;  ///< that the model was built from
   Sampling sampling;
   std::vector<Law> laws;
-  std::uint64_t seed = 0;  ///< of random streams; nothing draws from them yet, results carry it
+  std::uint64_t seed = 0;  ///< of random streams (noise of controllers); results carry it
 };
 
 /// The models that the run goes through: the scenario's own, then one after each event. Refused where an event is, with the

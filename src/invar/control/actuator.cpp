@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/control/actuator.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "invar/model/joint/kinds.hpp"
+
+namespace invar {
+namespace {
+
+using Kind = ActuatorSpec::Kind;
+
+template <class Items>
+std::string unknown(const char* what, const std::string& name, const Items& items) {
+  return fmt::format("there is no {} '{}'{}", what, name, did_you_mean(name, names_of(items)));
+}
+
+// What the numbers of an actuator say that none can do, or an empty string.
+std::string flaw(const ActuatorSpec& a) {
+  if (!(a.lower <= a.upper)) return "its 'limits' are a lower one and an upper one that is not below it";
+  if (a.kind == Kind::Thruster && a.lower < 0) return "a thruster only pushes: its lower limit is 0; a force goes either way";
+  if (!(a.rate > 0)) return "its 'rate' must be positive, per s";
+  if (!(a.lag >= 0) || !std::isfinite(a.lag)) return "its 'lag' is a time, s, or 0";
+  if (!(a.weight > 0) || !std::isfinite(a.weight)) return "its 'weight' must be positive";
+  return {};
+}
+
+}  // namespace
+
+std::string name_of(const ActuatorSpec& a) {
+  if (!a.name.empty()) return a.name;
+  if (!a.joint.empty()) return a.freedom > 0 ? fmt::format("{}.{}", a.joint, a.freedom) : a.joint;
+  if (!a.frame.empty()) return a.frame;
+  std::string ends;
+  for (const PointSpec& p : a.points) ends += (ends.empty() ? "" : "-") + (p.frame.empty() ? p.body : p.frame);
+  return ends;
+}
+
+Actuator::Actuator(const ActuatorSpec& spec) : spec_(spec) {
+  spec_.name = name_of(spec);
+  if (spec.kind == Kind::Thruster && std::isinf(spec.lower)) spec_.lower = 0;
+}
+
+Result<Actuator> Actuator::build(const Model& model, const ActuatorSpec& spec) {
+  Actuator a(spec);
+  const auto refuse = [&](const std::string& why) {
+    return fail(ErrorKind::Scenario, fmt::format("actuator '{}': {}", a.name(), why));
+  };
+  if (const std::string why = flaw(a.spec_); !why.empty()) return refuse(why);
+  Result<void> placed;
+  switch (spec.kind) {
+    case Kind::Motor: placed = a.on_joint(model); break;
+    case Kind::Cylinder: placed = spec.points.empty() ? a.on_joint(model) : a.on_line(model); break;
+    case Kind::Force:
+    case Kind::Thruster: placed = a.at_frame(model); break;
+  }
+  if (!placed) return refuse(placed.error().what);
+  return a;
+}
+
+Result<void> Actuator::on_joint(const Model& model) {
+  const auto found = model.find_joint(spec_.joint);
+  if (!found) return fail(ErrorKind::Scenario, unknown("joint", spec_.joint, model.joints()));
+  const Joint& joint = model.joints()[static_cast<std::size_t>(*found)];
+  if (spec_.freedom < 0 || spec_.freedom >= joint.nv)
+    return fail(ErrorKind::Scenario,
+                fmt::format("joint '{}' has {} freedoms, so no freedom {}", joint.name, joint.nv, spec_.freedom));
+  if (spec_.kind == Kind::Cylinder && joint.kind != JointKind::Prismatic)
+    return fail(ErrorKind::Scenario, fmt::format("joint '{}' is {}; a cylinder pushes along a prismatic one or between two "
+                                                 "'points', and a motor acts on any other",
+                                                 joint.name, invar::name(joint.kind)));
+  freedom_ = joint.v0 + spec_.freedom;
+  if (turns(joint.kind, spec_.freedom)) unit_ = "N m";
+  return {};
+}
+
+Result<void> Actuator::on_line(const Model& model) {
+  if (spec_.points.size() != 2 || !spec_.joint.empty())
+    return fail(ErrorKind::Scenario, "a cylinder has a 'joint' or two 'points' to push between");
+  for (std::size_t k = 0; k < 2; ++k) {
+    const PointSpec& point = spec_.points[k];
+    if (!point.p.allFinite()) return fail(ErrorKind::Scenario, "a coordinate of its 'points' is not finite");
+    Point& end = ends_[k];
+    end.p = point.p;
+    if (point.frame.empty()) {
+      const auto body = model.find_body(point.body);
+      if (!body) return fail(ErrorKind::Scenario, unknown("body", point.body, model.bodies()));
+      end.body = *body;
+    } else {
+      const auto found = model.find_frame(point.frame);
+      if (!found) return fail(ErrorKind::Scenario, unknown("frame", point.frame, model.frames()));
+      const Frame& frame = model.frames()[static_cast<std::size_t>(*found)];
+      end.body = frame.body;
+      end.p = frame.X_BE * point.p;
+    }
+    if (end.body != kWorld) end.p -= model.bodies()[static_cast<std::size_t>(end.body)].inertia.p_BC;
+  }
+  if (ends_[0].body == ends_[1].body)
+    return fail(ErrorKind::Scenario,
+                fmt::format("both of its 'points' lie on '{}': it moves nothing", model.body_name(ends_[0].body)));
+  return {};
+}
+
+Result<void> Actuator::at_frame(const Model& model) {
+  const auto found = model.find_frame(spec_.frame);
+  if (!found) return fail(ErrorKind::Scenario, unknown("frame", spec_.frame, model.frames()));
+  const Frame& frame = model.frames()[static_cast<std::size_t>(*found)];
+  if (frame.body == kWorld)
+    return fail(ErrorKind::Scenario, fmt::format("frame '{}' is fixed to the ground, where a force moves nothing", frame.name));
+  const double length = spec_.direction.norm();
+  if (!(length > 0) || !std::isfinite(length)) return fail(ErrorKind::Scenario, "its 'direction' is no direction");
+  direction_ = spec_.direction / length;
+  if (spec_.axes == Axes::Local) direction_ = frame.X_BE.q * direction_;
+  ends_[1] = {frame.body, frame.X_BE.p - model.bodies()[static_cast<std::size_t>(frame.body)].inertia.p_BC};
+  return {};
+}
+
+void Actuator::add(const Bodies& bodies, double input, Load& load) const {
+  if (freedom_ >= 0) {
+    load.efforts[freedom_] += input;
+    return;
+  }
+  const bool line = direction_.isZero(0);
+  const BodyState& to = body_state(bodies, ends_[1].body);
+  const Vec3 arm_to = to.q_WB * ends_[1].p;
+  if (!line) {
+    const Vec3 force = input * (spec_.axes == Axes::Local ? Vec3(to.q_WB * direction_) : direction_);
+    load.port[static_cast<std::size_t>(ends_[1].body)] += Wrench{arm_to.cross(force), force};
+    return;
+  }
+  const BodyState& from = body_state(bodies, ends_[0].body);
+  const Vec3 arm_from = from.q_WB * ends_[0].p;
+  const Vec3 span = (to.p_WC - from.p_WC) + (arm_to - arm_from);
+  const double length = span.norm();
+  if (!(length > 0)) return;
+  const Vec3 force = (input / length) * span;
+  if (ends_[1].body != kWorld) load.port[static_cast<std::size_t>(ends_[1].body)] += Wrench{arm_to.cross(force), force};
+  if (ends_[0].body != kWorld) load.port[static_cast<std::size_t>(ends_[0].body)] -= Wrench{arm_from.cross(force), force};
+}
+
+Result<std::vector<Actuator>> build_actuators(const Model& model, const std::vector<ActuatorSpec>& specs) {
+  std::vector<Actuator> out;
+  for (const ActuatorSpec& spec : specs) {
+    auto made = Actuator::build(model, spec);
+    if (!made) return tl::unexpected(made.error());
+    for (const Actuator& before : out)
+      if (before.name() == made->name())
+        return fail(ErrorKind::Scenario, fmt::format("actuator '{}': two have this 'name'", made->name()));
+    out.push_back(std::move(*made));
+  }
+  return out;
+}
+
+}  // namespace invar

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does a controller ask the heap for anything, at a tick or at every instant, with actuators, limits, noise and delay?
+#include <gtest/gtest.h>
+
+#include "alloc/count_heap.hpp"
+#include "invar/control/controller.hpp"
+#include "invar/control/task_law.hpp"
+#include "support/states.hpp"
+
+namespace invar::testing {
+namespace {
+
+struct Case {
+  std::string name;
+  MechanismOptions mechanism;
+  double period;
+  bool actuators, disturbed;
+
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+};
+
+class Control : public ::testing::TestWithParam<Case> {};
+
+ControllerSpec spec_of(const Sample& s, const Case& c) {
+  ControllerSpec spec;
+  spec.nominal = std::make_shared<const Model>(s.model);
+  TaskLawSpec law;
+  Task task;
+  task.name = "follow", task.body = static_cast<int>(s.bodies.size()) - 1;
+  task.path = [p = s.bodies.back().p_WC](Instant at) { return PoseJet{p + Vec3(0.1 * at.t, 0, 0), Vec3(0.1, 0, 0)}; };
+  law.tasks = {task};
+  spec.law = [law](const Model& model) { return std::make_unique<TaskLaw>(model, law, Repulsion(model, {}, {})); };
+  spec.period = c.period;
+  if (c.disturbed) spec.noise = {1e-4, 1e-4, 1e-3, 1e-3}, spec.delay = 2 * c.period;
+  for (const Joint& joint : s.model.joints())
+    for (int k = 0; k < joint.nv && c.actuators; ++k) {
+      ActuatorSpec a;
+      a.joint = joint.name, a.freedom = k;
+      a.upper = 0.1 * (k + 1), a.lower = -1;
+      if (c.period > 0) a.lag = 0.01;
+      spec.actuators.push_back(a);
+    }
+  return spec;
+}
+
+TEST_P(Control, NeverCallsTheHeap) {
+  const Case& c = GetParam();
+  MechanismOptions options = c.mechanism;
+  options.mass_ratio = 10, options.passive = false;
+  const Sample s = random_sample(3, options);
+  const auto controller = std::move(*Controller::build(spec_of(s, c), s.model, 0, 1));
+  Load load(s.model);
+  const auto once = [&](double t) {
+    controller->settle(t, s.bodies);
+    controller->add(t, s.bodies, load);
+    controller->add(t + 0.4 * c.period, s.bodies, load);
+  };
+  once(0);  // ranks are decided, sizes taken
+  const double dt = c.period > 0 ? c.period : 0.01;
+  for (int k = 1; k < 4; ++k) once(k * dt);
+  const HeapCount count;
+  for (int k = 4; k < 14; ++k) once(k * dt);
+  EXPECT_EQ(count.calls(), 0);
+  double sum = load.efforts.norm();
+  for (const Wrench& w : load.port) sum += w.force.norm() + w.moment.norm();
+  EXPECT_GT(sum, 0) << "nothing was commanded";
+}
+
+const MechanismOptions kTree{.bodies = 6, .kinds = {}}, kLoop{.bodies = 6, .loops = 1, .kinds = {}};
+INSTANTIATE_TEST_SUITE_P(Every, Control,
+                         ::testing::Values(Case{"port_at_every_instant", kTree, 0, false, false},
+                                           Case{"port_held", kTree, 0.01, false, false},
+                                           Case{"motors_at_every_instant", kTree, 0, true, false},
+                                           Case{"motors_held", kTree, 0.01, true, false},
+                                           Case{"motors_of_a_loop_at_every_instant", kLoop, 0, true, false},
+                                           Case{"noise_and_delay", kTree, 0.01, true, true},
+                                           Case{"noise_and_delay_with_a_loop", kLoop, 0.01, true, true}),
+                         [](const auto& i) { return i.param.name; });
+
+}  // namespace
+}  // namespace invar::testing
