@@ -95,20 +95,40 @@ double work(ConstrainedInverse& A, const Load& load, const Field& w) {
   return sum;
 }
 
-// Both answers come from solves whose round-off is below 1e-12 on trees (see expect_agreement); inputs from products of such
-// accelerations, made worse by how much motors resemble each other: 1e3 and less for these draws.
-TEST(Allocation, MotorsOnAllFreedomsOfATreeDoWhatTheCommandDoes) {
-  for (int k = 0; k < cases(60); ++k) {
-    const Sample s = drawn(seed(600) + static_cast<std::uint64_t>(k), k, true);
+// sqrt(wᵀ M w), rotors included.
+double kinetic_size(const ConstrainedInverse& A, const Field& w) {
+  VecX rates = VecX::Zero(A.model().nv());
+  A.rates(w.x, rates);
+  double sum = 0;
+  for (std::size_t b = 0; b < w.x.size(); ++b) {
+    const Inertia& i = A.model().bodies()[b].inertia;
+    const Vec3 turn = A.bodies()[b].q_WB.conjugate() * w.x[b].alpha_WB;
+    sum += i.mass * w.x[b].a_WC.squaredNorm() + turn.dot(i.I_C * turn);
+  }
+  for (const Joint& joint : A.model().joints())
+    for (int k = 0; k < joint.nv; ++k)
+      sum += joint.passive[static_cast<std::size_t>(k)].armature * std::pow(rates[joint.v0 + k], 2);
+  return std::sqrt(sum);
+}
+
+// Both answers come from solves whose round-off is below 1e-12 on trees (see expect_agreement) and 8 u cond(K) with loops, some
+// 1e-10; inputs come from products of such accelerations, made worse by how much motors resemble each other, but what they do
+// together is corrected by the iteration.
+TEST(Allocation, MotorsOnAllFreedomsDoWhatTheCommandDoes) {
+  int judged = 0;
+  for (int k = 0; k < cases(90); ++k) {
+    const Sample s = drawn(seed(600) + static_cast<std::uint64_t>(k), k, k % 5 == 3);
     Random random(601, static_cast<std::uint64_t>(k));
     const Load wanted = random_load(random, s.model);
     Allocation allocation(s.model, built(s.model, all_motors(s.model)));
-    ASSERT_TRUE(allocation.solve(s.bodies, wanted).ok());
+    if (!allocation.solve(s.bodies, wanted).ok()) continue;
+    ++judged;
     EXPECT_LT(allocation.relative_remainder(), 1e-9) << k << ": " << describe(s.mechanism.spec);
     const Load motors = load_of(s.model, s.bodies, allocation.actuators(), allocation.inputs());
     const Answer a = solved(s.model, s.bodies, wanted, "command"), b = solved(s.model, s.bodies, motors, "motors");
     EXPECT_LT(differences(s.model, wanted, b, a).acceleration, 1e-9) << k << ": " << describe(s.mechanism.spec);
   }
+  EXPECT_GT(judged, cases(90) * 9 / 10);
 }
 
 // The objective in scaled unknowns x_i = |b_i| u_i is |τ|² - 2 cᵀx + xᵀGx with ones on the diagonal of G, so its slopes have the
@@ -150,10 +170,9 @@ TEST(Allocation, IsTheMinimumWithinLimits) {
       EXPECT_GT(high ? 0 : slope, -bound) << k << " " << i << ": " << describe(s.mechanism.spec);
       ++(low || high ? at_limits : inside);
     }
-    // And what it says is left is what is left; in the square, forces that joints hold bring 1e-15 of theirs.
-    EXPECT_NEAR(allocation.remainder(), std::sqrt(std::max(0.0, work(A, rest, w))),
-                1e-6 * (allocation.commanded() + std::sqrt(s.model.mean_mass())))
-        << k;
+    // And what it says is left is what is left.
+    EXPECT_NEAR(allocation.remainder(), kinetic_size(A, w), 1e-8 * (allocation.commanded() + std::sqrt(s.model.mean_mass())))
+        << k << ": " << describe(s.mechanism.spec);
   }
   EXPECT_GT(judged, cases(120) * 8 / 10);
   EXPECT_GT(at_limits, judged) << "limits were hardly ever met";

@@ -20,7 +20,8 @@ std::string unknown(const char* what, const std::string& name, const Items& item
 // What the numbers of an actuator say that none can do, or an empty string.
 std::string flaw(const ActuatorSpec& a) {
   if (!(a.lower <= a.upper)) return "its 'limits' are a lower one and an upper one that is not below it";
-  if (a.kind == Kind::Thruster && a.lower < 0) return "a thruster only pushes: its lower limit is 0; a force goes either way";
+  if (a.kind == Kind::Thruster && a.lower < 0)
+    return "a thruster only pushes: the lower of its 'limits' is 0; a force goes either way";
   if (!(a.rate > 0)) return "its 'rate' must be positive, per s";
   if (!(a.lag >= 0) || !std::isfinite(a.lag)) return "its 'lag' is a time, s, or 0";
   if (!(a.weight > 0) || !std::isfinite(a.weight)) return "its 'weight' must be positive";

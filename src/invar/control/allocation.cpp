@@ -19,7 +19,7 @@ namespace {
 constexpr double kSpare = 1e-9;     // ε
 constexpr int kSteps = 5;           // with λ > 1e-6 nothing but round-off is left then
 constexpr double kIdle = 1e-6;      // of what an actuator does without joints: if joints leave less, it does nothing
-constexpr double kFloor = 1e-5;     // see relative_remainder
+constexpr double kFloor = 1e-3;     // see relative_remainder
 constexpr double kCostless = 1e-9;  // of the command: limits that cost less cost nothing
 
 }  // namespace

@@ -28,8 +28,8 @@ class Allocation {
   /// |τ| and |τ - B u|, m/s² sqrt(kg).
   double commanded() const { return commanded_; }
   double remainder() const { return remainder_; }
-  /// The remainder over |τ|; where joints hold nearly all of τ, over 1e-5 of what it would do to the bodies without joints, since
-  /// a part of less is rounding.
+  /// The remainder over |τ|; where joints hold nearly all of τ, over 1e-3 of what it would do to the bodies without joints, since
+  /// solves leave 1e-13 of that.
   double relative_remainder() const { return remainder_ == 0 ? 0 : remainder_ / scale_; }
   /// How far the inputs that would be best without limits lie beyond them, where limits cost motion; zero otherwise.
   double excess(int actuator) const { return excess_[actuator]; }

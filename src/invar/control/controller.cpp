@@ -15,7 +15,8 @@ BodyState about(const BodyState& from, const Vec3& offset_B) {
   return {from.p_WC + offset, from.v_WC + from.w_WB.cross(offset), from.w_WB, from.q_WB};
 }
 
-// What the times of a spec say that no sampled controller does, or an empty string.
+}  // namespace
+
 std::string flaw(const ControllerSpec& spec) {
   const bool sampled = spec.period > 0;
   if (!(spec.period >= 0) || !std::isfinite(spec.period)) return "'period' is a time, s, or 0";
@@ -35,8 +36,6 @@ std::string flaw(const ControllerSpec& spec) {
                          name_of(a));
   return {};
 }
-
-}  // namespace
 
 Controller::Controller(const ControllerSpec& spec, const Model& plant, double start, int delay, std::uint64_t seed)
     : spec_(spec),

@@ -25,6 +25,9 @@ struct ControllerSpec {
 /// model must have no other bodies. Allocates.
 Bodies seen_as(const Model& nominal, const Model& plant, const Bodies& bodies);
 
+/// What the times of a spec (period, delay, noise, lags and rates of actuators) say that no controller does, or an empty string.
+std::string flaw(const ControllerSpec& spec);
+
 /// A law at work on a plant. It sees the plant's bodies of the names that its nominal model has (frames are the same, masses and
 /// centres of mass need not be) and acts on bodies and joints by name. A held command keeps its wrenches in World axes and its
 /// efforts on their freedoms.

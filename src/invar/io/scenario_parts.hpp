@@ -32,6 +32,13 @@ std::vector<ControllerSpec> read_controllers(const TomlTable& root, const Scenar
 /// [must].
 std::vector<Law> read_laws(const TomlTable& root, const Model& model);
 
+/// Parts of a [[control]] table, for its nominal model:
+/// actuators = [ { kind = "motor", joint = "j1", limits = [-10, 10], rate = 100, lag = 0.01 }, ... ].
+std::vector<ActuatorSpec> read_actuators(const TomlTable& control, const Model& nominal);
+/// period, delay = 0.002 and noise = { position = 1e-4, attitude = 1e-3, velocity = 0.01, angular_velocity = 0.01 }; the
+/// actuators must have been read.
+void read_sampled(const TomlTable& control, ControllerSpec& spec);
+
 /// { kind = "pulse", from = 0.5, to = 1.5, value = 1 } under `key`; absent: constant one.
 Signal read_signal(const TomlTable& table, const char* key);
 

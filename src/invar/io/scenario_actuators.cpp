@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/io/scenario_parts.hpp"
+
+namespace invar {
+namespace {
+
+using Kind = ActuatorSpec::Kind;
+
+// An objection belongs to the key that it names in quotes, or else to what the actuator acts on.
+void refuse_at(const TomlTable& table, const std::string& what) {
+  for (const char* key : {"limits", "rate", "lag", "weight", "direction", "points", "freedom", "name"})
+    if (table.has(key) && what.find(std::string("'") + key + "'") != std::string::npos) return table.refuse(key, what);
+  for (const char* key : {"joint", "frame", "points"})
+    if (table.has(key)) return table.refuse(key, what);
+  table.refuse("", what);
+}
+
+std::vector<PointSpec> read_points(const TomlTable& table) {
+  std::vector<PointSpec> out;
+  for (const TomlTable& point : table.tables("points")) {
+    PointSpec p;
+    if (point.has("frame") && point.has("body")) point.refuse("frame", "a point is on a 'body' or on a 'frame', not on both");
+    p.body = point.string("body", p.body);
+    p.frame = point.string("frame", p.frame);
+    p.p = point.vec3("p", p.p);
+    out.push_back(p);
+  }
+  return out;
+}
+
+// What it acts on; keys of other kinds are not asked for, so that they are refused by name.
+void read_place(const TomlTable& table, ActuatorSpec& a) {
+  if (a.kind == Kind::Force || a.kind == Kind::Thruster) {
+    a.frame = table.string("frame");
+    a.direction = table.vec3("direction", a.direction);
+    a.axes = table.choice("axes", {"frame", "world"}, 0) == 0 ? Axes::Local : Axes::World;
+  } else if (a.kind == Kind::Cylinder && table.has("points")) {
+    a.points = read_points(table);
+    if (table.has("joint")) table.refuse("joint", "a cylinder has a 'joint' or two 'points' to push between, not both");
+  } else {
+    a.joint = table.string("joint");
+    a.freedom = a.kind == Kind::Motor ? table.integer("freedom", 0) : 0;
+  }
+}
+
+ActuatorSpec read_actuator(const TomlTable& table) {
+  ActuatorSpec a;
+  a.kind = static_cast<Kind>(table.choice("kind", {"motor", "cylinder", "force", "thruster"}));
+  a.name = table.string("name", "");
+  read_place(table, a);
+  if (table.has("limits")) {
+    const std::vector<double> limits = table.numbers("limits", 2);
+    if (limits.size() == 2) a.lower = limits[0], a.upper = limits[1];
+  }
+  if (table.has("rate")) a.rate = table.number("rate");
+  a.lag = table.number("lag", a.lag);
+  a.weight = table.number("weight", a.weight);
+  return a;
+}
+
+}  // namespace
+
+std::vector<ActuatorSpec> read_actuators(const TomlTable& control, const Model& nominal) {
+  std::vector<ActuatorSpec> out;
+  for (const TomlTable& table : control.tables("actuators")) {
+    const ActuatorSpec a = read_actuator(table);
+    if (const auto made = Actuator::build(nominal, a); !made) refuse_at(table, made.error().what);
+    for (const ActuatorSpec& before : out)
+      if (name_of(before) == name_of(a)) refuse_at(table, "two actuators are called '" + name_of(a) + "': give one a 'name'");
+    out.push_back(a);
+  }
+  return out;
+}
+
+void read_sampled(const TomlTable& control, ControllerSpec& spec) {
+  spec.period = control.number("period", spec.period);
+  spec.delay = control.number("delay", spec.delay);
+  if (const auto noise = control.table("noise")) {
+    spec.noise.position = noise->number("position", 0);
+    spec.noise.attitude = noise->number("attitude", 0);
+    spec.noise.velocity = noise->number("velocity", 0);
+    spec.noise.angular_velocity = noise->number("angular_velocity", 0);
+  }
+  const std::string why = flaw(spec);
+  if (why.empty()) return;
+  if (why.starts_with("actuator")) return control.refuse("actuators", why);
+  for (const char* key : {"delay", "noise", "period"})
+    if (control.has(key) && why.find(std::string("'") + key + "'") != std::string::npos) return control.refuse(key, why);
+  control.refuse("", why);
+}
+
+}  // namespace invar
