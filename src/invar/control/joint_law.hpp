@@ -50,6 +50,9 @@ class JointLaw final : public ControlLaw {
   void witness(const Witness& seen) override;
   void conclude() override;
 
+  /// Γ⁻¹ in the freedoms of the aims, at the motion seen last.
+  const MatX& mobility() const { return mobility_; }
+
  private:
   Verdict look(Instant at, const Bodies& bodies);
   Verdict inertia();
