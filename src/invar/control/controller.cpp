@@ -106,9 +106,9 @@ Result<void> Controller::equip(const Model& plant) {
   }
   allocated_ = way_.add({"port_is_allocated", "part of the commanded accelerations that actuators leave undone", "1", 1e-9, {}});
   limited_ =
-      way_.add({"actuators_within_limits", "how far inputs would have to exceed limits that cost motion", "N, N m", 0, names});
+      way_.add({"actuators_within_limits", "how far inputs would have to exceed limits that cost motion", "N m or N", 0, names});
   if (!instant)
-    late_ = way_.add({"actuators_keep_up", "how far lag and rate leave inputs behind the allocated ones", "N, N m", 1e-9, names});
+    late_ = way_.add({"actuators_keep_up", "how far lag and rate leave inputs behind the allocated ones", "N m or N", 1e-9, names});
   return {};
 }
 
@@ -171,7 +171,14 @@ double Controller::next_event(double t) const {
 
 std::string Controller::objection(const Bodies& bodies) {
   see(bodies);
-  return law_->objection(seen_);
+  if (std::string why = law_->objection(seen_); !why.empty() || !allocation_) return why;
+  command_.clear();
+  if (!allocation_->solve(seen_, command_).ok()) return "commands cannot be allocated to the actuators at the start";
+  for (int i = 0; i < static_cast<int>(actuators_.size()); ++i)
+    if (!allocation_->acts(i))
+      return fmt::format("actuator '{}' moves nothing at the start: joints hold all that it does",
+                         actuators_[static_cast<std::size_t>(i)].name());
+  return {};
 }
 
 // A law that sees the motion late or with noise has only what it sees at ticks to go by.

@@ -45,7 +45,7 @@ class Controller final : public Environment {
   void add(Instant at, const Bodies& bodies, Load& load) const override;
   double next_event(double t) const override;
 
-  /// Why the law cannot work there, or an empty string.
+  /// Why the law or an actuator cannot work there, or an empty string.
   std::string objection(const Bodies& bodies);
   /// Between two steps; a new command where one is due.
   void settle(double t, const Bodies& bodies);

@@ -392,9 +392,10 @@ std::vector<ControllerSpec> read_controllers(const TomlTable& root, const Scenar
     spec.name = t.string("name", out.empty() ? "control" : fmt::format("control{}", out.size() + 1));
     for (const ControllerSpec& other : out)
       if (other.name == spec.name) t.refuse("name", fmt::format("there is a controller '{}' already", spec.name));
-    spec.period = positive(t, "period", 0, true);
     spec.nominal = read_nominal(t, s, folder);
     if (!spec.nominal) continue;
+    spec.actuators = read_actuators(t, *spec.nominal);
+    read_sampled(t, spec);
     spec.law = read_law({t, s, *spec.nominal, folder});
     if (!root.sound()) continue;
     // Everything that can be known before the run: names, freedoms, dependence.
