@@ -108,7 +108,8 @@ Result<void> Controller::equip(const Model& plant) {
   limited_ =
       way_.add({"actuators_within_limits", "how far inputs would have to exceed limits that cost motion", "N m or N", 0, names});
   if (!instant)
-    late_ = way_.add({"actuators_keep_up", "how far lag and rate leave inputs behind the allocated ones", "N m or N", 1e-9, names});
+    late_ =
+        way_.add({"actuators_keep_up", "how far lag and rate leave inputs behind the allocated ones", "N m or N", 1e-9, names});
   return {};
 }
 

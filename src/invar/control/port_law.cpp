@@ -33,6 +33,7 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
       s_(nu_r_),
       port_(model.bodies().size()),
       disturbance_(port_),
+      moved_(model),
       q_(VecX::Zero(model.nq())),
       v_(VecX::Zero(model.nv())),
       efforts_(VecX::Zero(model.nv())) {
@@ -44,8 +45,8 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
   allowed_ = certificate_.add(
       {"reference_is_allowed", "J nu_r = 0: joints allow the reference velocity", "m/s", kAllowed, names_of(model.joints())});
   exact_ = certificate_.add({"V_dot_as_promised", "|V_dot + sᵀ K_d s - sᵀ d|", "W", kExact, {}});
-  falls_ = certificate_.add(
-      {"disturbance_is_absent", "|d|: without one V falls at every instant", "N", 1e-9, names_of(model.bodies())});
+  falls_ = certificate_.add({"disturbance_is_absent", "|M A d|, what a disturbance d moves: without one V falls at every instant",
+                             "N", 1e-9, names_of(model.bodies())});
   rate_ = std::numeric_limits<double>::infinity();
   for (const Body& b : model.bodies()) {
     const Vec3 moments = Eigen::SelfAdjointEigenSolver<Mat3>(b.inertia.I_C, Eigen::EigenvaluesOnly).eigenvalues();
@@ -53,12 +54,12 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
   }
 }
 
-// With |s| and |d| in the metrics of M and M⁻¹, V̇ <= -rate |s|² + |s| |d|: outside |s| = |d|/rate V falls.
+// With |s| and |d| in the metrics of M and A, V̇ <= -rate |s|² + |s| |d|: outside |s| = |d|/rate V falls.
 void PortLaw::conclude() {
   certificate_.findings = {
       {"rate", rate_, "1/s",
        "smallest of rate + linear/mass and rate + angular/largest moment over the bodies: sᵀ K_d s >= 2 rate V"},
-      {"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ M⁻¹ d) at the states looked at"},
+      {"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ A d) at the states looked at"},
       {"ultimate_bound", 0.5 * std::pow(disturbance_most_ / rate_, 2), "J",
        "V ends below it as long as the disturbance stays below the one named: (disturbance/rate)²/2"}};
 }
@@ -105,8 +106,27 @@ Verdict PortLaw::command(Instant at, const Bodies& bodies, Load& out) {
   return verdict;
 }
 
+// The wrenches M A d of what disturbance_ moves, and their size in the metric of M⁻¹, which is that of A d in the metric of M.
+void PortLaw::look_at_disturbance(double t) {
+  double largest = 0, weighed = 0;
+  int culprit = -1;
+  const Verdict verdict = inverse_.apply(&disturbance_, nullptr, moved_);
+  for (std::size_t b = 0; b < disturbance_.size() && verdict.ok(); ++b) {
+    const Body& body = model_.bodies()[b];
+    const BodyAcceleration& a = moved_.x[b];
+    const Vec3 d = body.inertia.mass * a.a_WC, n = spun(body, inverse_.bodies()[b], a.alpha_WB);
+    const double size = std::sqrt(d.squaredNorm() + n.squaredNorm() / (model_.length() * model_.length()));
+    if (size > largest) largest = size, culprit = static_cast<int>(b);
+    weighed += d.dot(a.a_WC) + n.dot(a.alpha_WB);
+  }
+  if (!verdict.ok()) largest = weighed = std::numeric_limits<double>::quiet_NaN();
+  certificate_.look(falls_, t, largest, culprit);
+  disturbance_most_ = std::max(disturbance_most_, std::sqrt(weighed));
+}
+
 // d is what Newton's and Euler's equations of the nominal bodies leave over, reactions included: forces from outside, errors of
-// the model, and whatever of the law's wrench did not arrive.
+// the model, and whatever of the law's wrench did not arrive. Of that only M A d counts as a disturbance: an s that joints allow
+// has the same power in both, and what joints hold (motors in the place of wrenches on bodies) disturbs nothing.
 void PortLaw::witness(const Witness& seen) {
   const Verdict verdict = law(seen.t, seen.bodies);
   certificate_.look(evaluated_, seen.t, verdict.ok() ? 0 : 1);
@@ -114,8 +134,7 @@ void PortLaw::witness(const Witness& seen) {
   disturbance_ = port_;
   add_known(disturbance_);
   inverse_.add_reactions(seen.reactions, disturbance_);
-  double V = 0, V_dot = 0, promised = 0, largest = 0, weighed = 0;
-  int culprit = -1;
+  double V = 0, V_dot = 0, promised = 0;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const Body& body = model_.bodies()[b];
     const BodyState& at = seen.bodies[b];
@@ -128,18 +147,13 @@ void PortLaw::witness(const Witness& seen) {
              z.dot(spun(body, at, a.alpha_WB - nu_r_dot_[b].alpha_WB) + at.w_WB.cross(spun(body, at, z)));
     promised += s.dot(d) + z.dot(n) - gains_.linear * s.squaredNorm() - gains_.angular * z.squaredNorm() -
                 gains_.rate * (body.inertia.mass * s.squaredNorm() + z.dot(spun(body, at, z)));
-    const double size = std::sqrt(d.squaredNorm() + n.squaredNorm() / (model_.length() * model_.length()));
-    if (size > largest) largest = size, culprit = static_cast<int>(b);
-    if (body.inertia.mass > 0) weighed += d.squaredNorm() / body.inertia.mass;
-    const Vec3 n_B = at.q_WB.conjugate() * n;
-    if (!n_B.isZero(0)) weighed += n_B.dot(body.inertia.I_C.ldlt().solve(n_B));
+    disturbance_[b] = {n, d};
   }
-  disturbance_most_ = std::max(disturbance_most_, std::sqrt(weighed));
+  look_at_disturbance(seen.t);
   int joint = -1;
   const double forbidden = inverse_.violation(nu_r_, joint);
   certificate_.look(allowed_, seen.t, forbidden, joint);
   certificate_.look(exact_, seen.t, std::abs(V_dot - promised));
-  certificate_.look(falls_, seen.t, largest, culprit);
   show(V_, V), show(V_dot_, V_dot), show(promised_, promised);
   show(by_joints_, -inverse_.power_of_reactions(seen.reactions, nu_r_));
   track(seen.t);
