@@ -149,6 +149,7 @@ TEST(Controller, ADelayOfSomePeriodsGivesTheSameCommandsThatMuchLater) {
   constexpr double T = 0.01;
   constexpr int kDelay = 3;
   const std::vector<Bodies> motion = recorded(m, 10, T);
+  Pull law(m.model, m.start);
   for (const bool motors : {false, true}) {
     ControllerSpec spec = pull(m, T);
     if (motors) spec.actuators = all_motors(m.model);
@@ -163,6 +164,11 @@ TEST(Controller, ADelayOfSomePeriodsGivesTheSameCommandsThatMuchLater) {
       prompt->add(k * T, m.start, load);
       late->add(k * T, m.start, delayed);
       commands.push_back(load);
+      if (!motors) {
+        Load now(m.model);
+        law.command(k * T, motion[static_cast<std::size_t>(k)], now);
+        EXPECT_EQ(load.port[0].force, now.port[0].force) << "without a delay it acts at once";
+      }
       const Load expected = k < kDelay ? Load(m.model) : commands[static_cast<std::size_t>(k - kDelay)];
       EXPECT_EQ(delayed.efforts, expected.efforts) << k;
       for (std::size_t b = 0; b < expected.port.size(); ++b) {
