@@ -66,7 +66,9 @@ std::optional<Bodies> after(const ModelSpec& spec, const Bodies& start, Which wh
   const Model model = build(spec);
   Augmented formulation(model);
   System system(formulation);
-  const Acting acting(law_for(which, model, start));
+  auto law = law_for(which, model, start);
+  if (!law->objection(start).empty()) return {};  // a mechanism that cannot do what is asked for
+  const Acting acting(std::move(law));
   system.add(acting);
   State x;
   formulation.set(start, x);
@@ -82,7 +84,8 @@ void expect_the_same(Which which, bool same) {
   int judged = 0, differing = 0;
   for (int k = 0; k < cases(12); ++k) {
     MechanismOptions o;
-    o.bodies = 2 + k % 4, o.floating = k % 2 == 0, o.passive = false, o.locked = false, o.mass_ratio = 5;
+    o.bodies = 2 + k % 4, o.floating = which != Which::Bodies || k % 2 == 0, o.passive = false, o.locked = false,
+    o.mass_ratio = 5;
     o.kinds = {JointKind::Spherical, JointKind::Revolute, JointKind::Universal, JointKind::Cylindrical};
     const Sample s = random_sample(seed(9900) + static_cast<std::uint64_t>(k), o);
     Random random(9901, static_cast<std::uint64_t>(k));
@@ -95,11 +98,15 @@ void expect_the_same(Which which, bool same) {
     for (std::size_t b = 0; b < back.size(); ++b)
       apart = std::max({apart, ((*here)[b].p_WC - back[b].p_WC).norm(), ((*here)[b].v_WC - back[b].v_WC).norm(),
                         ((*here)[b].w_WB - back[b].w_WB).norm()});
-    if (same) EXPECT_LT(apart, 1e-9) << describe(s.mechanism.spec);
+    if (same) {
+      EXPECT_LT(apart, 1e-9) << describe(s.mechanism.spec);
+    }
     differing += apart > 1e-4;
   }
   EXPECT_GE(judged, cases(12) * 3 / 4);
-  if (!same) EXPECT_GT(differing, judged / 2);
+  if (!same) {
+    EXPECT_GT(differing, judged / 2);
+  }
 }
 
 TEST(ClosedLoop, OfTasksIsTheSameInEveryWorld) { expect_the_same(Which::Task, true); }

@@ -69,7 +69,7 @@ std::string PortLaw::objection(const Bodies& bodies) {
     return fmt::format("joint '{}' has an armature, which this law does not know",
                        model_.joints()[static_cast<std::size_t>(j)].name);
   if (!law(0.0, bodies).ok()) return "the law is not defined at the start";
-  return {};
+  return cannot();
 }
 
 void PortLaw::add_known(Port& port) {

@@ -35,6 +35,8 @@ class PortLaw : public ControlLaw {
 
   /// ν_r and ν̇_r for the motion that inverse_ was set to.
   virtual Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) = 0;
+  /// Why what is asked for cannot be had at the motion of inverse_, or an empty string; after refer.
+  virtual std::string cannot() const { return {}; }
   /// Errors of what is followed, at the motion of inverse_; after refer.
   virtual void track(double t) = 0;
 

@@ -7,6 +7,8 @@
 // Eliminating (J_t X) row by row in order of priority is the same as solving each task in the null space of those before it.
 #include "invar/control/task_law.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -226,6 +228,16 @@ void TaskLaw::settle(Instant at, const Bodies& bodies) {
     const AttitudeError e(body.q_WB * task.X_BE.q, body.w_WB, wanted.q, wanted.w);
     if (followers_[k].side.look(e.eta)) certificate_.look(switches_, at.t, 1, static_cast<int>(k));
   }
+}
+
+// The first task must be possible as a whole.
+std::string TaskLaw::cannot() const {
+  const auto rows = static_cast<std::size_t>(std::count(task_of_row_.begin(), task_of_row_.end(), 0));
+  const auto met = static_cast<std::size_t>(std::count(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(rows), true));
+  if (met == rows || spec_.as_printed) return {};
+  return fmt::format(
+      "task '{}' asks for {} rates, of which the mechanism can have {} at a time; follow position or attitude alone",
+      spec_.tasks[0].name, rows, met);
 }
 
 void TaskLaw::track(double t) {

@@ -29,7 +29,8 @@ struct TaskLawSpec {
 ///   ν_er = ν_ed - Λ_e e                                                          A (39)
 ///   ν_r = A (J_tᵀ y - k_o ∇U)   with J_t ν_r = ν_er                              docs/papers.md A10-A12
 /// and its exact derivative. A is the constrained inverse, so joints allow ν_r whatever the path asks for. Rows of a task that
-/// rows before it leave no motion for are dropped, and told.
+/// rows before it leave no motion for are dropped, and told; which of them goes first then depends on the axes of World, so a
+/// first task that asks for more than the mechanism can do is refused at the start.
 class TaskLaw final : public PortLaw {
  public:
   TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion);
@@ -39,6 +40,7 @@ class TaskLaw final : public PortLaw {
  protected:
   Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) override;
   void track(double t) override;
+  std::string cannot() const override;
 
  private:
   struct Follower {
