@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "alloc/count_heap.hpp"
+#include "invar/control/body_law.hpp"
 #include "invar/control/controller.hpp"
+#include "invar/control/impedance_law.hpp"
+#include "invar/control/joint_law.hpp"
 #include "invar/control/task_law.hpp"
+#include "support/moving_mechanisms.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -76,6 +80,55 @@ INSTANTIATE_TEST_SUITE_P(Every, Control,
                                            Case{"noise_and_delay", kTree, 0.01, true, true},
                                            Case{"noise_and_delay_with_a_loop", kLoop, 0.01, true, true}),
                          [](const auto& i) { return i.param.name; });
+
+// Laws one by one: a command and a look at what happened.
+void expect_no_heap(ControlLaw& law, const Model& model, const Bodies& bodies) {
+  Load load(model);
+  const Accelerations accelerations(bodies.size());
+  const std::vector<Wrench> reactions(model.joints().size());
+  const auto once = [&](double t) {
+    load.clear();
+    EXPECT_TRUE(law.command(t, bodies, load).ok());
+    law.settle(t, bodies);
+    law.witness({t, bodies, accelerations, reactions});
+  };
+  for (int k = 0; k < 3; ++k) once(0.01 * k);
+  const HeapCount count;
+  for (int k = 3; k < 8; ++k) once(0.01 * k);
+  EXPECT_EQ(count.calls(), 0);
+}
+
+PoseJet moving(Instant at) {
+  PoseJet j;
+  j.p = {0.1 * at.t, 0, 0}, j.v = {0.1, 0, 0};
+  return j;
+}
+
+TEST(ControlLaws, NeverCallTheHeapOnceTheyHaveLookedAround) {
+  const Moving crane = shipped("hydraulic_crane"), arm = shipped("arm");
+  for (const auto kind : {JointLawSpec::Kind::SlotineLi, JointLawSpec::Kind::Robust, JointLawSpec::Kind::ComputedTorque,
+                          JointLawSpec::Kind::PdGravity}) {
+    JointLawSpec spec;
+    spec.kind = kind;
+    for (const char* joint : {"slew", "lift", "fold", "extend"}) {
+      JointAim aim;
+      aim.joint = *crane.model.find_joint(joint);
+      aim.path = [](Instant at) { return Jet{at.t, 1, 0}; };
+      spec.aims.push_back(aim);
+    }
+    JointLaw law(crane.model, spec);
+    expect_no_heap(law, crane.model, crane.start);
+  }
+  BodyLawSpec bodies;
+  bodies.paths.assign(arm.model.bodies().size(), moving);
+  BodyLaw all(arm.model, bodies);
+  expect_no_heap(all, arm.model, arm.start);
+  ImpedanceSpec impedance;
+  impedance.body = static_cast<int>(arm.model.bodies().size()) - 1;
+  impedance.path = moving;
+  ImpedanceLaw yielding(arm.model, impedance);
+  expect_no_heap(yielding, arm.model, arm.start);
+}
 
 }  // namespace
 }  // namespace invar::testing

@@ -41,7 +41,11 @@ BodyLaw::BodyLaw(const Model& model, BodyLawSpec spec)
       spec_.consistency == Outward ? ", outward" : (spec_.consistency == Projection ? ", projected" : " as printed");
   certificate_.law = std::string(spec_.poses ? "A-II" : "A-I") + way;
   certificate_.guarantee = "V falls at the rate sᵀ K_d s but for disturbances";
-  switches_ = certificate_.add({"hemisphere_switches", "attitude errors pass no half turn", "1", 0, names_of(model.bodies())});
+  proven_ = spec_.consistency != AsPrinted;
+  if (!proven_)
+    certificate_.guarantee = "none: joints need not allow the reference velocity, so V̇ has the power of their reactions along it";
+  if (spec_.poses)
+    switches_ = certificate_.add({"hemisphere_switches", "attitude errors pass no half turn", "1", 0, names_of(model.bodies())});
 }
 
 // The path is that of the body frame; what moves freely is the centre of mass.
@@ -122,13 +126,13 @@ Verdict BodyLaw::refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot)
 void BodyLaw::settle(Instant at, const Bodies& bodies) {
   for (std::size_t b = 0; b < wishes_.size(); ++b) {
     const PoseJet d = spec_.paths[b](at);
-    if (wishes_[b].side.look(AttitudeError(bodies[b].q_WB, bodies[b].w_WB, d.q, d.w).eta))
+    if (spec_.poses && wishes_[b].side.look(AttitudeError(bodies[b].q_WB, bodies[b].w_WB, d.q, d.w).eta))
       certificate_.look(switches_, at.t, 1, static_cast<int>(b));
   }
 }
 
 void BodyLaw::track(double t) {
-  certificate_.look(switches_, t, 0);
+  if (spec_.poses) certificate_.look(switches_, t, 0);
   for (std::size_t b = 0; b < wishes_.size(); ++b) {
     tracking_[2 * b].look(t, wishes_[b].distance);
     tracking_[2 * b + 1].look(t, wishes_[b].angle);

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 
+#include "invar/base/largest.hpp"
+
 namespace invar {
 
 void Certificate::look(int clause, double t, double value, int subject) {
   Clause& c = clauses_[static_cast<std::size_t>(clause)];
   ++c.looks;
-  if (!(value <= c.worst)) c.worst = value, c.worst_at = t, c.worst_subject = subject;
+  if (!std::isnan(c.worst) && !(value <= c.worst)) c.worst = value, c.worst_at = t, c.worst_subject = subject;
   if (!(value <= c.allowed) && std::isnan(c.first)) c.first = t, c.first_value = value, c.first_subject = subject;
 }
 
@@ -38,7 +40,7 @@ void Tracking::look(double t, double error) {
     squares += 0.5 * (last * last + error * error) * (t - until);
   until = t;
   last = error;
-  largest = std::max(largest, std::abs(error));
+  keep_largest(largest, std::abs(error));
 }
 
 }  // namespace invar

@@ -22,7 +22,8 @@ struct Clause {
   double first_value = 0;
   int worst_subject = -1, first_subject = -1;
 
-  bool held() const { return std::isnan(first); }
+  /// Looked at, and never exceeded.
+  bool held() const { return looks > 0 && std::isnan(first); }
   /// "held: at most 3e-13 m/s (allowed 1e-12)" or "violated first at 10.02 s by 'theta': 113 N m (allowed 50), worst 256 at …".
   std::string text() const;
 };

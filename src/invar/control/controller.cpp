@@ -9,6 +9,8 @@
 namespace invar {
 namespace {
 
+constexpr double kLeastPeriod = 1e-6;  // s
+
 // The same motion about another point of the body, `offset` in its own axes from the centre of mass.
 BodyState about(const BodyState& from, const Vec3& offset_B) {
   const Vec3 offset = from.q_WB * offset_B;
@@ -20,6 +22,8 @@ BodyState about(const BodyState& from, const Vec3& offset_B) {
 std::string flaw(const ControllerSpec& spec) {
   const bool sampled = spec.period > 0;
   if (!(spec.period >= 0) || !std::isfinite(spec.period)) return "'period' is a time, s, or 0";
+  if (sampled && spec.period < kLeastPeriod)
+    return fmt::format("a 'period' of {:g} s is below {:g} s; 0 is at every instant", spec.period, kLeastPeriod);
   if (!(spec.delay >= 0) || !std::isfinite(spec.delay)) return "'delay' is a time, s, or 0";
   if (spec.delay > 0 && !sampled) return "a 'delay' needs a 'period': it is a whole number of them";
   const double ticks = sampled ? spec.delay / spec.period : 0;
@@ -75,11 +79,17 @@ Result<void> Controller::pair(const Model& plant) {
   for (int j = 0; j < static_cast<int>(nominal.joints().size()); ++j) {
     const Joint& joint = nominal.joints()[static_cast<std::size_t>(j)];
     const auto p = plant.find_joint(joint.name);
-    if (!p) continue;
+    if (!p && joint.nv == 0) continue;
+    if (!p)
+      return fail(ErrorKind::Scenario, fmt::format("the nominal model has a joint '{}', the plant has none{}", joint.name,
+                                                   did_you_mean(joint.name, names_of(plant.joints()))));
     const Joint& there = plant.joints()[static_cast<std::size_t>(*p)];
-    if (there.nv != joint.nv)
-      return fail(ErrorKind::Scenario, fmt::format("joint '{}' has {} freedoms in the nominal model and {} in the plant",
-                                                   joint.name, joint.nv, there.nv));
+    const auto same = [&](int in_nominal, int in_plant) { return nominal.body_name(in_nominal) == plant.body_name(in_plant); };
+    if (there.nv != joint.nv || there.kind != joint.kind || !same(joint.parent, there.parent) || !same(joint.child, there.child))
+      return fail(
+          ErrorKind::Scenario,
+          fmt::format("joint '{}' of the nominal model is another one in the plant: kind, parent and child must be the same",
+                      joint.name));
     joints_.push_back({j, *p, there.v0, there.nv});
   }
   return {};
@@ -87,6 +97,7 @@ Result<void> Controller::pair(const Model& plant) {
 
 // Actuators on both models, and the clauses and readings that come with them.
 Result<void> Controller::equip(const Model& plant) {
+  given_ = way_.add({"commands_are_given", "since the last look the law had a finite command whenever it was asked", "1", 0, {}});
   if (spec_.actuators.empty()) return {};
   auto nominal = build_actuators(*spec_.nominal, spec_.actuators);
   if (!nominal) return tl::unexpected(nominal.error());
@@ -129,8 +140,9 @@ void Controller::see(const Bodies& plant) const {
 // A command for what is seen, allocated where there are actuators. Where the law has none, none is allocated.
 bool Controller::command(Instant at, const Bodies& seen) const {
   command_.clear();
-  const bool defined = law_->command(at, seen, command_).ok();
-  if (!defined) command_.clear();
+  bool defined = law_->command(at, seen, command_).ok() && command_.efforts.allFinite();
+  for (const Wrench& w : command_.port) defined = defined && w.force.allFinite() && w.moment.allFinite();
+  if (!defined) command_.clear(), lost_ = true;
   return (!allocation_ || allocation_->solve(seen, command_).ok()) && defined;
 }
 
@@ -237,6 +249,8 @@ void Controller::witness(double t, const Evaluation& plant) {
   for (const JointPair& pair : joints_)
     reactions_[static_cast<std::size_t>(pair.nominal)] = plant.reactions[static_cast<std::size_t>(pair.plant)];
   law_->witness({t, seen_, accelerations_, reactions_});
+  way_.look(given_, t, lost_ ? 1 : 0);
+  lost_ = false;
   if (allocation_ && !(spec_.period > 0)) {
     const bool commanded = command(t, seen_);
     inputs_ = allocation_->inputs();

@@ -94,7 +94,8 @@ class Controller final : public Environment {
   VecX inputs_;                      // per actuator
   double due_;                       // s; next command
   Certificate way_;                  // of commands
-  int allocated_ = -1, limited_ = -1, late_ = -1;
+  int given_ = -1, allocated_ = -1, limited_ = -1, late_ = -1;
+  mutable bool lost_ = false;  // a command, since the last look
   std::vector<Reading> readings_;
   std::vector<double> values_;
   std::vector<Wrench> reactions_;  // per nominal joint

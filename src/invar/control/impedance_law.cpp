@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/control/impedance_law.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "invar/mech/kinematics.hpp"
@@ -13,6 +15,7 @@ ImpedanceLaw::ImpedanceLaw(const Model& model, ImpedanceSpec spec)
     : model_(model),
       spec_(std::move(spec)),
       inverse_(model),
+      moved_(model),
       tree_(spanning_tree(model)),
       port_(model.bodies().size()),
       acts_(port_),
@@ -29,8 +32,19 @@ ImpedanceLaw::ImpedanceLaw(const Model& model, ImpedanceSpec spec)
   certificate_.guarantee = "passive: with the target at rest and nothing from outside V never rises";
   defined_ = certificate_.add({"law_is_defined", "the law can be evaluated", "1", 0, {}});
   passive_clause_ = certificate_.add({"V_dot_as_promised", "|V_dot - promised|, over 1 + its terms", "W", 1e-9, {}});
-  falls_ = certificate_.add({"V_falls", "V_dot while nothing acts from outside", "W", 1e-9, {}});
+  falls_ = certificate_.add({"V_falls", "V_dot while nothing acts from outside and the target rests", "W", 1e-9, {}});
+  disturbed_ =
+      certificate_.add({"disturbance_is_absent", "|M A d|: forces from outside, errors of the model, commands that were held",
+                        "N", 1e-9, names_of(model.bodies())});
   still_ = certificate_.add({"target_rests", "speed of the target", "m/s", 0, {}});
+}
+
+std::string ImpedanceLaw::objection(const Bodies& bodies) {
+  (void)bodies;
+  if (const int j = inverse_.rotors(); j >= 0)
+    return fmt::format("joint '{}' has an armature, which this law does not know",
+                       model_.joints()[static_cast<std::size_t>(j)].name);
+  return {};
 }
 
 // Gravity, springs and tendons at rest: what holds the mechanism where it is.
@@ -106,7 +120,7 @@ void ImpedanceLaw::witness(const Witness& seen) {
   inverse_.add_efforts(passive_, acts_);
   add_tendons(model_, seen.bodies, acts_, lost);
   inverse_.add_reactions(seen.reactions, acts_);
-  double kinetic = 0, kinetic_rate = 0, outside = 0, largest = 0;
+  double kinetic = 0, kinetic_rate = 0, outside = 0;
   for (std::size_t b = 0; b < seen.bodies.size(); ++b) {
     const Inertia& inertia = model_.bodies()[b].inertia;
     const BodyState& at = seen.bodies[b];
@@ -117,7 +131,7 @@ void ImpedanceLaw::witness(const Witness& seen) {
     kinetic += 0.5 * (inertia.mass * at.v_WC.squaredNorm() + at.w_WB.dot(spun(at.w_WB)));
     kinetic_rate += f.dot(at.v_WC) + n.dot(at.w_WB);
     outside += d.dot(at.v_WC) + m.dot(at.w_WB);
-    largest = std::max({largest, d.norm(), m.norm() / model_.length()});
+    acts_[b] = {m, d};
   }
   const double V = kinetic + 0.5 * error_.dot(spec_.stiffness * error_);
   const double V_dot = kinetic_rate + error_rate_.dot(spec_.stiffness * error_);
@@ -125,7 +139,19 @@ void ImpedanceLaw::witness(const Witness& seen) {
   // A target that moves gives work through the spring and the damper.
   const double pulled = -force_.dot(wanted_.v), promised = outside + pulled - damped;
   certificate_.look(passive_clause_, seen.t, std::abs(V_dot - promised) / (1 + std::abs(outside) + std::abs(pulled) + damped));
-  certificate_.look(falls_, seen.t, largest < 1e-9 && wanted_.v.isZero(0) ? V_dot : 0.0);
+  // Of d only what moves something counts.
+  if (!inverse_.apply(&acts_, nullptr, moved_).ok()) return;
+  double largest = 0;
+  int culprit = -1;
+  for (std::size_t b = 0; b < seen.bodies.size(); ++b) {
+    const Inertia& inertia = model_.bodies()[b].inertia;
+    const Quat& q = seen.bodies[b].q_WB;
+    const Vec3 n = inertia.I_C * (q.conjugate() * moved_.x[b].alpha_WB);
+    const double size = std::max(inertia.mass * moved_.x[b].a_WC.norm(), n.norm() / model_.length());
+    if (!std::isnan(largest) && !(size <= largest)) largest = size, culprit = static_cast<int>(b);
+  }
+  certificate_.look(disturbed_, seen.t, largest, culprit);
+  if (largest < 1e-9 && wanted_.v.isZero(0)) certificate_.look(falls_, seen.t, V_dot);
   certificate_.look(still_, seen.t, wanted_.v.norm());
   tracking_[0].look(seen.t, error_.norm());
   show(V_, V), show(V_dot_, V_dot), show(promised_, promised);

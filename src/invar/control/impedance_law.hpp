@@ -25,6 +25,7 @@ class ImpedanceLaw final : public ControlLaw {
  public:
   ImpedanceLaw(const Model& model, ImpedanceSpec spec);
 
+  std::string objection(const Bodies& bodies) override;
   Verdict command(Instant at, const Bodies& bodies, Load& out) override;
   void witness(const Witness& seen) override;
 
@@ -36,13 +37,14 @@ class ImpedanceLaw final : public ControlLaw {
   const Model& model_;
   ImpedanceSpec spec_;
   ConstrainedInverse inverse_;
+  Field moved_;  // by what disturbs
   SpanningTree tree_;
   PoseJet wanted_;
   Vec3 error_ = Vec3::Zero(), error_rate_ = Vec3::Zero(), force_ = Vec3::Zero(), arm_ = Vec3::Zero();
   Port port_, acts_;
   VecX q_, v_, rest_, efforts_, passive_;
   std::size_t V_, V_dot_, promised_;
-  int defined_, passive_clause_, falls_, still_;
+  int defined_, passive_clause_, falls_, disturbed_, still_;
 };
 
 }  // namespace invar

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "invar/base/largest.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendons.hpp"
@@ -53,7 +54,7 @@ JointLaw::JointLaw(const Model& model, JointLawSpec spec)
   mobility_ = Gamma_ = MatX::Identity(n, n);
   factor_.compute(Gamma_);
   eigen_.compute(Gamma_);
-  e_ = e_dot_ = s_ = v_ = v_r_ = a_r_ = a_0_ = Q_ = d_ = largest_d_ = VecX::Zero(n);
+  e_ = e_dot_ = s_ = v_ = v_r_ = a_r_ = a_0_ = Q_ = d_ = largest_d_ = weighed_ = VecX::Zero(n);
   state_clauses();
 }
 
@@ -235,25 +236,27 @@ void JointLaw::witness(const Witness& seen) {
   for (std::size_t i = 0; i < spec_.aims.size(); ++i)
     vdot[static_cast<Eigen::Index>(i)] =
         all_[model_.joints()[static_cast<std::size_t>(spec_.aims[i].joint)].v0 + spec_.aims[i].freedom];
-  d.noalias() = Gamma_ * (vdot - v_r_);
+  weighed_ = vdot - v_r_;
+  d.noalias() = Gamma_ * weighed_;
   d -= Q_;
   // V̇ = sᵀ Γ (q̈ - q̈_r) + sᵀ C s.
   field_of(s_, w_);
   if (!free_acceleration(w_, false, v_r_).ok()) return;
-  const double spin = -s_.dot(Gamma_ * v_r_), V = 0.5 * s_.dot(Gamma_ * s_), V_dot = s_.dot(Gamma_ * (vdot - a_r_)) + spin;
+  weighed_.noalias() = Gamma_ * s_;
+  const double V = 0.5 * weighed_.dot(s_), V_dot = weighed_.dot(vdot - a_r_) - weighed_.dot(v_r_);
   double promised = s_.dot(d), size = std::abs(promised), outside = 0;
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     const JointAim& aim = spec_.aims[i];
     const double fall = s_[k] * (aim.gain * s_[k] + aim.robust * saturated(i));
     promised -= fall, size += fall;
-    outside = std::max(outside, std::abs(s_[k]) / aim.layer);
-    largest_d_[k] = std::max(largest_d_[k], std::abs(d[k]));
+    keep_largest(outside, std::abs(s_[k]) / aim.layer);
+    keep_largest(largest_d_[k], std::abs(d[k]));
     certificate_.look(robust_, seen.t, std::abs(d[k]) - aim.robust, static_cast<int>(i));
     tracking_[i].look(seen.t, e_[k]);
   }
   certificate_.look(exact_, seen.t, std::abs(V_dot - promised) / (1 + size));
-  certificate_.look(falls_, seen.t, outside > 1 ? V_dot : 0.0);
+  certificate_.look(falls_, seen.t, outside <= 1 ? 0.0 : V_dot);
   eigen_.compute(Gamma_, Eigen::EigenvaluesOnly);
   least_ = std::min(least_, eigen_.eigenvalues()[0]);
   most_ = std::max(most_, eigen_.eigenvalues()[eigen_.eigenvalues().size() - 1]);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/base/largest.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendons.hpp"
@@ -56,12 +57,14 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
 
 // With |s| and |d| in the metrics of M and A, V̇ <= -rate |s|² + |s| |d|: outside |s| = |d|/rate V falls.
 void PortLaw::conclude() {
-  certificate_.findings = {
+  certificate_.findings = {{"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ A d) at the states looked at"}};
+  if (!proven_) return;
+  certificate_.findings.push_back(
       {"rate", rate_, "1/s",
-       "smallest of rate + linear/mass and rate + angular/largest moment over the bodies: sᵀ K_d s >= 2 rate V"},
-      {"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ A d) at the states looked at"},
+       "smallest of rate + linear/mass and rate + angular/largest moment over the bodies: sᵀ K_d s >= 2 rate V"});
+  certificate_.findings.push_back(
       {"ultimate_bound", 0.5 * std::pow(disturbance_most_ / rate_, 2), "J",
-       "V ends below it as long as the disturbance stays below the one named: (disturbance/rate)²/2"}};
+       "V ends below it as long as the disturbance stays below the one named: (disturbance/rate)²/2"});
 }
 
 std::string PortLaw::objection(const Bodies& bodies) {
@@ -116,12 +119,12 @@ void PortLaw::look_at_disturbance(double t) {
     const BodyAcceleration& a = moved_.x[b];
     const Vec3 d = body.inertia.mass * a.a_WC, n = spun(body, inverse_.bodies()[b], a.alpha_WB);
     const double size = std::sqrt(d.squaredNorm() + n.squaredNorm() / (model_.length() * model_.length()));
-    if (size > largest) largest = size, culprit = static_cast<int>(b);
+    if (!std::isnan(largest) && !(size <= largest)) largest = size, culprit = static_cast<int>(b);
     weighed += d.dot(a.a_WC) + n.dot(a.alpha_WB);
   }
   if (!verdict.ok()) largest = weighed = std::numeric_limits<double>::quiet_NaN();
   certificate_.look(falls_, t, largest, culprit);
-  disturbance_most_ = std::max(disturbance_most_, std::sqrt(weighed));
+  keep_largest(disturbance_most_, std::sqrt(weighed));
 }
 
 // d is what Newton's and Euler's equations of the nominal bodies leave over, reactions included: forces from outside, errors of

@@ -41,6 +41,7 @@ class PortLaw : public ControlLaw {
   virtual void track(double t) = 0;
 
   ConstrainedInverse inverse_;
+  bool proven_ = true;  // joints allow the reference, so that V falls
 
  private:
   Verdict law(Instant at, const Bodies& bodies);

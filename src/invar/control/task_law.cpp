@@ -64,6 +64,9 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion)
   certificate_.guarantee =
       "V falls at the rate sᵀ K_d s but for disturbances; with s = 0 position errors of the tasks decay with their rate, small "
       "attitude errors with half of it";
+  proven_ = !spec_.as_printed;
+  if (!proven_)
+    certificate_.guarantee = "none: joints need not allow the reference velocity, so V̇ has the power of their reactions along it";
   reached_ = certificate_.add({"task_can_be_met", "every row of the tasks has a motion of its own", "1", 0, names});
   switches_ = certificate_.add({"hemisphere_switches", "attitude errors pass no half turn", "1", 0, names});
 }
@@ -161,8 +164,9 @@ void TaskLaw::solve(VecX& y) const {
 
 // A (41) with J_t† = J_tᵀ.
 void TaskLaw::printed(Accelerations& nu_r, Accelerations& nu_r_dot) {
-  const auto take = [](const Port& p, Accelerations& x) {
-    for (std::size_t b = 0; b < x.size(); ++b) x[b] = {-p[b].force, -p[b].moment};
+  const double k = spec_.avoidance;
+  const auto take = [k](const Port& p, Accelerations& x) {
+    for (std::size_t b = 0; b < x.size(); ++b) x[b] = {-k * p[b].force, -k * p[b].moment};
   };
   take(slope_, nu_r), take(slope_rate_, nu_r_dot);
   for (const Task& task : spec_.tasks) {

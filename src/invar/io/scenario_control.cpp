@@ -103,6 +103,8 @@ std::vector<Obstacle> read_obstacles(const TomlTable& table) {
     if (o.kind == Obstacle::Kind::HalfSpace) {
       const Vec3 n = t.vec3("normal");
       if (!(n.norm() > 0)) t.refuse("normal", "a normal is not zero");
+      if (o.shape == Obstacle::Shape::Gaussian)
+        t.refuse("shape", "behind a plane a gaussian would push deeper; take \"exponential\"");
       o.normal = n.normalized();
     } else {
       o.radius = positive(t, "radius", 0, true);
@@ -157,9 +159,14 @@ void check_reach(const TomlTable& t, const Reader& r, int frame, const PoseRefer
 }
 
 // The path of a frame under 'path'; with from_start it is moved so that it begins where the frame is.
-std::optional<PoseReference> read_path(const TomlTable& t, const Reader& r, int body, const Pose& X_BE) {
+std::optional<PoseReference> read_path(const TomlTable& t, const Reader& r, int body, const Pose& X_BE, bool position,
+                                       bool attitude) {
   auto out = read_pose_reference(t, "path", r.folder);
   if (!out && !t.has("path")) t.refuse("", "there is no 'path' to follow");
+  if (const auto parts = out ? t.table("path") : std::nullopt) {
+    if (position && !parts->has("position")) t.refuse("path", "the path has no 'position'");
+    if (attitude && !parts->has("attitude")) t.refuse("path", "the path has no 'attitude'; give one, or follow = \"position\"");
+  }
   if (!t.boolean("from_start", false) || !out) return out;
   const auto start = bodies_at(*r.scenario.model, r.scenario.start);
   const auto there = r.scenario.model->find_body(r.nominal.bodies()[static_cast<std::size_t>(body)].name);
@@ -182,7 +189,7 @@ MakeLaw read_task_law(const Reader& r) {
     }
     const int what = t.choice("follow", {"pose", "position", "attitude"}, 0);
     task.position = what != 2, task.attitude = what != 1;
-    const auto path_of = read_path(t, r, task.body, task.X_BE);
+    const auto path_of = read_path(t, r, task.body, task.X_BE, task.position, task.attitude);
     if (!path_of) continue;
     if (task.position && t.has("frame") && r.nominal.find_frame(task.name))
       check_reach(t, r, *r.nominal.find_frame(task.name), *path_of, task.attitude);
@@ -192,6 +199,7 @@ MakeLaw read_task_law(const Reader& r) {
   if (spec.tasks.empty()) r.table.refuse("tasks", "a task law needs at least one entry in 'tasks'");
   const auto obstacles = read_obstacles(r.table);
   const auto guard = read_guard(r.table, r.nominal, spec.tasks);
+  if (!obstacles.empty() && guard.empty()) r.table.refuse("obstacles", "every body follows a task: say which points to 'guard'");
   return [spec, obstacles, guard](const Model& m) { return std::make_unique<TaskLaw>(m, spec, Repulsion(m, obstacles, guard)); };
 }
 
@@ -203,6 +211,7 @@ MakeLaw read_body_law(const Reader& r, bool poses) {
   read_rates(r.table, spec.position_rate, spec.attitude_rate);
   const bool outward = BodyLaw::has_outward_way(r.nominal);
   spec.consistency = r.table.boolean("as_printed", false) ? AsPrinted : (outward ? Outward : Projection);
+  if (r.table.has("consistency") && spec.consistency == AsPrinted) r.table.refuse("consistency", "the printed law has none");
   if (r.table.has("consistency")) {
     spec.consistency = static_cast<BodyLawSpec::Consistency>(r.table.choice("consistency", {"outward", "projection"}));
     if (spec.consistency == Outward && !outward)
@@ -271,7 +280,7 @@ std::vector<JointAim> read_tip(const TomlTable& t, const Reader& r) {
     if (!r.scenario.model->find_body(body.name)) return {};  // refused by the controller
   const auto start = bodies_at(*r.scenario.model, r.scenario.start);
   const auto path_of = read_path(t, r, r.nominal.frames()[static_cast<std::size_t>(*f)].body,
-                                 r.nominal.frames()[static_cast<std::size_t>(*f)].X_BE);
+                                 r.nominal.frames()[static_cast<std::size_t>(*f)].X_BE, true, options.attitude);
   if (!path_of || !start) return {};
   const Bodies bodies = seen_as(r.nominal, *r.scenario.model, *start);
   JointTree tree(r.nominal);
@@ -346,7 +355,7 @@ MakeLaw read_impedance(const Reader& r) {
   Pose X_BE;
   const bool found = read_frame(r.table, r.nominal, spec.name, spec.body, X_BE);
   spec.p_BE = X_BE.p;
-  const auto path_of = found ? read_path(r.table, r, spec.body, X_BE) : std::nullopt;
+  const auto path_of = found ? read_path(r.table, r, spec.body, X_BE, true, false) : std::nullopt;
   if (path_of) spec.path = path(*path_of);
   spec.stiffness = read_matrix(r.table, "stiffness", 100);
   spec.damping = read_matrix(r.table, "damping", 10);
@@ -357,7 +366,9 @@ MakeLaw read_impedance(const Reader& r) {
 
 MakeLaw read_law(const Reader& r) {
   using Kind = JointLawSpec::Kind;
-  switch (r.table.choice("law", kLaws)) {
+  const int which = r.table.choice("law", kLaws);
+  if (!r.table.has("law")) return {};
+  switch (which) {
     case 0: return read_body_law(r, false);
     case 1: return read_body_law(r, true);
     case 2: return read_task_law(r);

@@ -217,7 +217,7 @@ double ConstrainedInverse::violation(const Accelerations& w, int& joint) const {
     for (int r = 0; r < C.rows(); ++r) {
       const Vec6 row = C.row(r).transpose();
       const double rate = std::abs(row.head<3>().dot(t.angular) + row.tail<3>().dot(t.linear)) / row_size(row, model_.length());
-      if (rate > worst) worst = rate, joint = j;
+      if (!std::isnan(worst) && !(rate <= worst)) worst = rate, joint = j;
     }
   }
   return worst;

@@ -54,6 +54,7 @@ class Loop {
   bool sample(double t, const State& x, bool on_step);
   bool dense_samples(double t, double t_next, double b);
   double sample_time(long j) const;
+  bool look_before(double t);
   void settle_control(double t);
   void account_for_control();
   bool go_on();
@@ -209,11 +210,14 @@ bool Loop::fixed_segment(double a, double b) {
     if (!advance(t, h, aim, t_next)) return false;
     const bool last = aim >= scenario_.end_time, edge = k + 1 == n;
     if (last || tally_.steps % scenario_.sampling.steps == 0) {
-      if (edge && !last)
+      if (edge && !last) {
         sample_due_ = true;
-      else if (!sample(aim, x_, true))
+        if (!look_before(aim)) return false;
+      } else if (!sample(aim, x_, true)) {
         return false;
+      }
     }
+    if (!edge) settle_control(aim);  // the next segment settles at its start
     if (!last && !go_on()) return false;
   }
   return true;
@@ -225,6 +229,7 @@ bool Loop::adaptive_segment(double a, double b) {
     if (!advance(t, b - t, b, t_next)) return false;
     if (!dense_samples(t, t_next, b)) return false;
     t = t_next;
+    if (t < b) settle_control(t);
     if (t < scenario_.end_time && !go_on()) return false;
   }
   return true;
@@ -243,7 +248,6 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
   if (!(t_next > t)) return failed({Status::StepTooSmall, -1, -1, done}, t);
   leg_->observer.observe(t_next, *leg_->formulation, x_, seen_, leg_->integrator->report());
   tally_.step(seen_, leg_->system.loaded());
-  if (t_next < aim) settle_control(t_next);  // the next segment settles at its start
   const Verdict stop = watch_.step(*leg_, t_next, x_);
   return stop.ok() || !scenario_.end_at_stops || failed(stop, t_next);
 }
@@ -261,6 +265,7 @@ bool Loop::dense_samples(double t, double t_next, double b) {
       if (!sample(s, between_, false) || stopped()) return false;
     } else if (t_next == b && b < scenario_.end_time) {
       sample_due_ = true;
+      if (!look_before(b)) return false;
     } else if (!sample(s, x_, true)) {
       return false;
     }
@@ -286,6 +291,14 @@ bool Loop::sample(double t, const State& x, bool on_step) {
   for (const auto& c : controllers_) row_.insert(row_.end(), c->values().begin(), c->values().end());
   sink_ = options_.sink->sample(row_);
   return sink_.has_value();
+}
+
+// Controllers look at the end of a segment with what acted until then: held commands are oldest there.
+bool Loop::look_before(double t) {
+  if (controllers_.empty()) return true;
+  if (const Verdict verdict = leg_->system.evaluate(t, x_, evaluation_); !verdict.ok()) return failed(verdict, t);
+  for (const auto& c : controllers_) c->witness(t, evaluation_);
+  return true;
 }
 
 Result<void> Loop::build_controllers() {
