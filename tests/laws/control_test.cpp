@@ -138,19 +138,24 @@ TEST(TaskLaw, FallsAsPromisedWhateverTheMechanismPathAndGains) {
     const PosePath wanted = drawn_path(random, at.p_WC + at.q_WB * (offset.p - point) + random_vector(random, 0.1),
                                        exp_so3(random_vector(random, 0.3)) * at.q_WB * offset.q);
     const PortGains gains{random.uniform(1, 10), random.uniform(0.2, 2), random.uniform(0, 3)};
-    ControllerSpec c;
-    c.law = [=](const Model& m) {
+    const auto made = [=](const Model& m, bool position, bool attitude) {
       TaskLawSpec spec;
       spec.gains = gains;
-      spec.tasks = {Task{.name = "tip", .body = body, .X_BE = offset, .path = wanted}};
+      spec.tasks = {
+          Task{.name = "tip", .body = body, .X_BE = offset, .path = wanted, .position = position, .attitude = attitude}};
       Obstacle o;
       o.a = Vec3(0.3, 0.2, -0.1), o.strength = 0.5, o.width = 0.5;
       return std::make_unique<TaskLaw>(m, spec, Repulsion(m, {o}, {{0, Vec3(0.1, 0, 0), 0.05}}));
     };
+    // The most that the mechanism can do: pose, position or attitude. A law that would be refused is not run.
+    bool position = true, attitude = true, can = made(s.model, true, true)->objection(s.bodies).empty();
+    if (!can) attitude = false, can = made(s.model, true, false)->objection(s.bodies).empty();
+    if (!can) position = false, attitude = true, can = made(s.model, false, true)->objection(s.bodies).empty();
+    if (!can) continue;
+    ControllerSpec c;
+    c.law = [=](const Model& m) { return made(m, position, attitude); };
     Watched w;
     if (!watch(controlled(s.mechanism.spec, s.bodies, 0.1, h, c), w)) continue;
-    // Rows that come and go as pivots vanish have no derivative; such draws are left out.
-    if (!clause(w.outcome, "task_can_be_met").held() && clause(w.outcome, "task_can_be_met").looks > 0 && k % 2) continue;
     ++judged;
     const std::string what = std::to_string(k) + ": " + describe(s.mechanism.spec);
     EXPECT_TRUE(clause(w.outcome, "law_is_defined").held()) << what;

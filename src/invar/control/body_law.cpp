@@ -99,13 +99,12 @@ void BodyLaw::outward(Accelerations& nu_r, Accelerations& nu_r_dot) const {
 
 Verdict BodyLaw::project(Accelerations& nu_r, Accelerations& nu_r_dot) {
   for (std::size_t b = 0; b < w_.size(); ++b) {
-    const Inertia& inertia = model().bodies()[b].inertia;
+    const Body& part = model().bodies()[b];
     const BodyState& body = inverse_.bodies()[b];
-    const auto spun = [&](const Vec3& w) { return Vec3(body.q_WB * (inertia.I_C * (body.q_WB.conjugate() * w))); };
-    const Vec3 spin = spun(w_[b].alpha_WB);
-    momenta_[b] = {spin, inertia.mass * w_[b].a_WC};
-    momenta_dot_[b] = {spun(w_dot_[b].alpha_WB - body.w_WB.cross(w_[b].alpha_WB)) + body.w_WB.cross(spin),
-                       inertia.mass * w_dot_[b].a_WC};
+    const Vec3 spin = spun(part, body, w_[b].alpha_WB);
+    momenta_[b] = {spin, part.inertia.mass * w_[b].a_WC};
+    momenta_dot_[b] = {spun(part, body, w_dot_[b].alpha_WB - body.w_WB.cross(w_[b].alpha_WB)) + body.w_WB.cross(spin),
+                       part.inertia.mass * w_dot_[b].a_WC};
   }
   if (const Verdict v = inverse_.apply(&momenta_, nullptr, flow_); !v.ok()) return v;
   if (const Verdict v = inverse_.derivative(flow_, momenta_dot_, rate_); !v.ok()) return v;

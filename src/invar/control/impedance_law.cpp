@@ -5,10 +5,6 @@
 
 #include <cmath>
 
-#include "invar/mech/kinematics.hpp"
-#include "invar/mech/passive.hpp"
-#include "invar/mech/tendons.hpp"
-
 namespace invar {
 
 ImpedanceLaw::ImpedanceLaw(const Model& model, ImpedanceSpec spec)
@@ -19,11 +15,7 @@ ImpedanceLaw::ImpedanceLaw(const Model& model, ImpedanceSpec spec)
       tree_(spanning_tree(model)),
       port_(model.bodies().size()),
       acts_(port_),
-      q_(VecX::Zero(model.nq())),
-      v_(VecX::Zero(model.nv())),
-      rest_(v_),
-      efforts_(v_),
-      passive_(v_) {
+      efforts_(VecX::Zero(model.nv())) {
   V_ = read({"V", "J", "kinetic energy and that of the virtual spring"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
   promised_ = read({"V_dot_promised", "W", "what dampers take and what comes from outside"});
@@ -45,17 +37,6 @@ std::string ImpedanceLaw::objection(const Bodies& bodies) {
     return fmt::format("joint '{}' has an armature, which this law does not know",
                        model_.joints()[static_cast<std::size_t>(j)].name);
   return {};
-}
-
-// Gravity, springs and tendons at rest: what holds the mechanism where it is.
-void ImpedanceLaw::known(Port& port) {
-  for (std::size_t b = 0; b < port.size(); ++b) port[b].force += model_.bodies()[b].inertia.mass * model_.gravity();
-  joint_coordinates(model_, inverse_.bodies(), q_, v_);
-  passive_.setZero();
-  double lost = 0;
-  add_passive_efforts(model_, q_, rest_, passive_, lost);
-  inverse_.add_efforts(passive_, port);
-  add_tendons(model_, inverse_.bodies(), port, lost);
 }
 
 // From the leaves inwards: what a joint has to carry of wrenches on all bodies beyond it, along its freedoms.
@@ -86,7 +67,7 @@ Verdict ImpedanceLaw::law(Instant at, const Bodies& bodies) {
   error_rate_ = body.v_WC + body.w_WB.cross(arm_) - wanted_.v;
   force_ = -(spec_.stiffness * error_ + spec_.damping * error_rate_);
   for (Wrench& w : port_) w = Wrench{};
-  known(port_);
+  inverse_.add_own_forces(true, port_);  // what holds the mechanism where it is is the opposite
   for (Wrench& w : port_) w = -w;
   port_[b] += {arm_.cross(force_), force_};
   efforts_.setZero();
@@ -95,7 +76,7 @@ Verdict ImpedanceLaw::law(Instant at, const Bodies& bodies) {
     efforts_of(acts_, efforts_);
     for (Wrench& w : port_) w = Wrench{};
   }
-  efforts_ -= spec_.joint_damping * v_;
+  efforts_ -= spec_.joint_damping * inverse_.joint_rates();
   return {};
 }
 
@@ -114,28 +95,25 @@ void ImpedanceLaw::witness(const Witness& seen) {
   // What the nominal bodies get by what is known: the law, what acts by itself at this motion, reactions.
   acts_ = port_;
   inverse_.add_efforts(efforts_, acts_);
-  passive_.setZero();
-  double lost = 0;
-  add_passive_efforts(model_, q_, v_, passive_, lost);
-  inverse_.add_efforts(passive_, acts_);
-  add_tendons(model_, seen.bodies, acts_, lost);
+  const double lost = inverse_.add_own_forces(false, acts_);
   inverse_.add_reactions(seen.reactions, acts_);
   double kinetic = 0, kinetic_rate = 0, outside = 0;
   for (std::size_t b = 0; b < seen.bodies.size(); ++b) {
     const Inertia& inertia = model_.bodies()[b].inertia;
     const BodyState& at = seen.bodies[b];
     const BodyAcceleration& a = seen.accelerations[b];
-    const auto spun = [&](const Vec3& w) { return Vec3(at.q_WB * (inertia.I_C * (at.q_WB.conjugate() * w))); };
-    const Vec3 f = inertia.mass * a.a_WC, n = spun(a.alpha_WB) + at.w_WB.cross(spun(at.w_WB));
-    const Vec3 d = f - inertia.mass * model_.gravity() - acts_[b].force, m = n - acts_[b].moment;
-    kinetic += 0.5 * (inertia.mass * at.v_WC.squaredNorm() + at.w_WB.dot(spun(at.w_WB)));
+    const Vec3 f = inertia.mass * a.a_WC,
+               n = spun(model_.bodies()[b], at, a.alpha_WB) + at.w_WB.cross(spun(model_.bodies()[b], at, at.w_WB));
+    const Vec3 d = f - acts_[b].force, m = n - acts_[b].moment;
+    kinetic += 0.5 * (inertia.mass * at.v_WC.squaredNorm() + at.w_WB.dot(spun(model_.bodies()[b], at, at.w_WB)));
     kinetic_rate += f.dot(at.v_WC) + n.dot(at.w_WB);
     outside += d.dot(at.v_WC) + m.dot(at.w_WB);
     acts_[b] = {m, d};
   }
   const double V = kinetic + 0.5 * error_.dot(spec_.stiffness * error_);
   const double V_dot = kinetic_rate + error_rate_.dot(spec_.stiffness * error_);
-  const double damped = error_rate_.dot(spec_.damping * error_rate_) + spec_.joint_damping * v_.squaredNorm() + lost;
+  const double damped =
+      error_rate_.dot(spec_.damping * error_rate_) + spec_.joint_damping * inverse_.joint_rates().squaredNorm() + lost;
   // A target that moves gives work through the spring and the damper.
   const double pulled = -force_.dot(wanted_.v), promised = outside + pulled - damped;
   certificate_.look(passive_clause_, seen.t, std::abs(V_dot - promised) / (1 + std::abs(outside) + std::abs(pulled) + damped));
@@ -145,8 +123,7 @@ void ImpedanceLaw::witness(const Witness& seen) {
   int culprit = -1;
   for (std::size_t b = 0; b < seen.bodies.size(); ++b) {
     const Inertia& inertia = model_.bodies()[b].inertia;
-    const Quat& q = seen.bodies[b].q_WB;
-    const Vec3 n = inertia.I_C * (q.conjugate() * moved_.x[b].alpha_WB);
+    const Vec3 n = spun(model_.bodies()[b], seen.bodies[b], moved_.x[b].alpha_WB);
     const double size = std::max(inertia.mass * moved_.x[b].a_WC.norm(), n.norm() / model_.length());
     if (!std::isnan(largest) && !(size <= largest)) largest = size, culprit = static_cast<int>(b);
   }

@@ -32,7 +32,6 @@ class ImpedanceLaw final : public ControlLaw {
  private:
   Verdict law(Instant at, const Bodies& bodies);
   void efforts_of(Port& port, VecX& efforts) const;
-  void known(Port& port);
 
   const Model& model_;
   ImpedanceSpec spec_;
@@ -42,7 +41,7 @@ class ImpedanceLaw final : public ControlLaw {
   PoseJet wanted_;
   Vec3 error_ = Vec3::Zero(), error_rate_ = Vec3::Zero(), force_ = Vec3::Zero(), arm_ = Vec3::Zero();
   Port port_, acts_;
-  VecX q_, v_, rest_, efforts_, passive_;
+  VecX efforts_;
   std::size_t V_, V_dot_, promised_;
   int defined_, passive_clause_, falls_, disturbed_, still_;
 };

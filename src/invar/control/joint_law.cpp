@@ -8,9 +8,6 @@
 #include <numbers>
 
 #include "invar/base/largest.hpp"
-#include "invar/mech/kinematics.hpp"
-#include "invar/mech/passive.hpp"
-#include "invar/mech/tendons.hpp"
 
 namespace invar {
 namespace {
@@ -46,10 +43,7 @@ JointLaw::JointLaw(const Model& model, JointLawSpec spec)
       known_(model.bodies().size()),
       port_(known_),
       unit_(VecX::Zero(model.nv())),
-      all_(unit_),
-      passive_q_(VecX::Zero(model.nq())),
-      passive_v_(unit_),
-      efforts_(unit_) {
+      all_(unit_) {
   const auto n = static_cast<Eigen::Index>(spec_.aims.size());
   mobility_ = Gamma_ = MatX::Identity(n, n);
   factor_.compute(Gamma_);
@@ -127,17 +121,9 @@ void JointLaw::field_of(const VecX& rates, Accelerations& w) const {
   }
 }
 
-// What acts by itself: gravity, joints, tendons.
 void JointLaw::known(bool at_rest) {
-  const Bodies& bodies = inverse_.bodies();
-  for (std::size_t b = 0; b < known_.size(); ++b) known_[b] = {Vec3::Zero(), model_.bodies()[b].inertia.mass * model_.gravity()};
-  joint_coordinates(model_, bodies, passive_q_, passive_v_);
-  if (at_rest) passive_v_.setZero();
-  efforts_.setZero();
-  double lost = 0;
-  add_passive_efforts(model_, passive_q_, passive_v_, efforts_, lost);
-  inverse_.add_efforts(efforts_, known_);
-  add_tendons(model_, bodies, known_, lost);
+  for (Wrench& w : known_) w = Wrench{};
+  inverse_.add_own_forces(at_rest, known_);
 }
 
 // a_0: M x = F - C(ν) w + reactions, J x = -J̇ w, read at the freedoms. Without forces it is -Γ⁻¹ C q̇_w.
@@ -145,9 +131,7 @@ Verdict JointLaw::free_acceleration(const Accelerations& w, bool forces, VecX& a
   const Bodies& bodies = inverse_.bodies();
   for (std::size_t b = 0; b < port_.size(); ++b) {
     port_[b] = forces ? known_[b] : Wrench{};
-    const Quat& q = bodies[b].q_WB;
-    const Mat3& I = model_.bodies()[b].inertia.I_C;
-    port_[b].moment -= bodies[b].w_WB.cross(q * (I * (q.conjugate() * w[b].alpha_WB)));
+    port_[b].moment -= bodies[b].w_WB.cross(spun(model_.bodies()[b], bodies[b], w[b].alpha_WB));
   }
   if (const Verdict verdict = inverse_.follow(w, port_, nullptr, x_); !verdict.ok()) return verdict;
   inverse_.accelerations(w, x_.x, all_);

@@ -75,7 +75,6 @@ class JointLaw final : public ControlLaw {
   Eigen::SelfAdjointEigenSolver<MatX> eigen_;
   VecX unit_, all_;  // per freedom of the model
   VecX e_, e_dot_, s_, v_, v_r_, a_r_, a_0_, Q_, d_, largest_d_, weighed_;
-  VecX passive_q_, passive_v_, efforts_;
   std::size_t V_, V_dot_, promised_, layer_;
   int defined_, exact_, falls_, robust_;
   double least_ = std::numeric_limits<double>::infinity(), most_ = 0;  // eigenvalues of Γ seen

@@ -8,9 +8,6 @@
 #include <cmath>
 
 #include "invar/base/largest.hpp"
-#include "invar/mech/kinematics.hpp"
-#include "invar/mech/passive.hpp"
-#include "invar/mech/tendons.hpp"
 
 namespace invar {
 namespace {
@@ -18,10 +15,6 @@ namespace {
 // A reference that joints forbid by more than round-off (m/s) is none; what V̇ may be off by (W) is what the papers' closed loop
 // leaves at a step of 5 ms.
 constexpr double kAllowed = 1e-12, kExact = 1e-7;
-
-Vec3 spun(const Body& body, const BodyState& at, const Vec3& w) {
-  return at.q_WB * (body.inertia.I_C * (at.q_WB.conjugate() * w));
-}
 
 }  // namespace
 
@@ -34,10 +27,7 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
       s_(nu_r_),
       port_(model.bodies().size()),
       disturbance_(port_),
-      moved_(model),
-      q_(VecX::Zero(model.nq())),
-      v_(VecX::Zero(model.nv())),
-      efforts_(VecX::Zero(model.nv())) {
+      moved_(model) {
   V_ = read({"V", "J", "kinetic energy of s, the velocity beyond its reference"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
   promised_ = read({"V_dot_promised", "W", "-sᵀ K_d s + sᵀ d with the disturbance d that acted"});
@@ -75,22 +65,12 @@ std::string PortLaw::objection(const Bodies& bodies) {
   return cannot();
 }
 
-void PortLaw::add_known(Port& port) {
-  for (std::size_t b = 0; b < port.size(); ++b) port[b].force += model_.bodies()[b].inertia.mass * model_.gravity();
-  joint_coordinates(model_, inverse_.bodies(), q_, v_);
-  efforts_.setZero();
-  double lost = 0;
-  add_passive_efforts(model_, q_, v_, efforts_, lost);
-  inverse_.add_efforts(efforts_, port);
-  add_tendons(model_, inverse_.bodies(), port, lost);
-}
-
 // A (33) into port_, with ν_r, ν̇_r and s.
 Verdict PortLaw::law(Instant at, const Bodies& bodies) {
   if (const Verdict verdict = inverse_.at(bodies); !verdict.ok()) return verdict;
   if (const Verdict verdict = refer(at, nu_r_, nu_r_dot_); !verdict.ok()) return verdict;
   for (Wrench& w : port_) w = Wrench{};
-  add_known(port_);
+  inverse_.add_own_forces(false, port_);
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     const Body& body = model_.bodies()[b];
     s_[b] = {bodies[b].v_WC - nu_r_[b].a_WC, bodies[b].w_WB - nu_r_[b].alpha_WB};
@@ -128,14 +108,14 @@ void PortLaw::look_at_disturbance(double t) {
 }
 
 // d is what Newton's and Euler's equations of the nominal bodies leave over, reactions included: forces from outside, errors of
-// the model, and whatever of the law's wrench did not arrive. Of that only M A d counts as a disturbance: an s that joints allow
-// has the same power in both, and what joints hold (motors in the place of wrenches on bodies) disturbs nothing.
+// the model, and whatever of the law's wrench did not arrive. Of that only M A d counts as a disturbance: an s that joints
+// allow has the same power in both, and what joints hold (motors in the place of wrenches on bodies) disturbs nothing.
 void PortLaw::witness(const Witness& seen) {
   const Verdict verdict = law(seen.t, seen.bodies);
   certificate_.look(evaluated_, seen.t, verdict.ok() ? 0 : 1);
   if (!verdict.ok()) return;
   disturbance_ = port_;
-  add_known(disturbance_);
+  inverse_.add_own_forces(false, disturbance_);
   inverse_.add_reactions(seen.reactions, disturbance_);
   double V = 0, V_dot = 0, promised = 0;
   for (std::size_t b = 0; b < s_.size(); ++b) {

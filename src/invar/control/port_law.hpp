@@ -45,7 +45,6 @@ class PortLaw : public ControlLaw {
 
  private:
   Verdict law(Instant at, const Bodies& bodies);
-  void add_known(Port& port);
   void look_at_disturbance(double t);
 
   const Model& model_;
@@ -53,7 +52,6 @@ class PortLaw : public ControlLaw {
   Accelerations nu_r_, nu_r_dot_, s_;
   Port port_, disturbance_;
   Field moved_;  // by the disturbance
-  VecX q_, v_, efforts_;
   std::size_t V_, V_dot_, promised_, by_joints_;
   int evaluated_, allowed_, exact_, falls_;
   double rate_ = 0;              // 1/s; sᵀ K_d s >= 2 rate V

@@ -9,16 +9,15 @@
 // A reaction with components that are constant in F changes by w_P × itself, and its moments by the motion of the arms.
 #include "invar/mech/constrained_inverse.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "invar/mech/kinematics.hpp"
+#include "invar/mech/passive.hpp"
+#include "invar/mech/tendons.hpp"
 
 namespace invar {
 namespace {
-
-Vec3 angular_momentum(const Body& body, const BodyState& at, const Vec3& w) {
-  return at.q_WB * (body.inertia.I_C * (at.q_WB.conjugate() * w));
-}
 
 // The rate of a freedom in a relative twist.
 double read(const JointAt& at, int freedom, const Twist& t) {
@@ -35,6 +34,10 @@ ConstrainedInverse::ConstrainedInverse(const Model& model)
       arm_rate_(model.joints().size(), Vec3::Zero()),
       coupling_q_(VecX::Zero(static_cast<Eigen::Index>(model.couplings().size()))),
       coupling_bias_(coupling_q_),
+      q_(VecX::Zero(model.nq())),
+      v_(VecX::Zero(model.nv())),
+      still_(v_),
+      efforts_(v_),
       bias_(model.joints().size()),
       port_(model.bodies().size()) {}
 
@@ -51,6 +54,8 @@ Verdict ConstrainedInverse::at(const Bodies& bodies) {
     JointAt& at = joints_[static_cast<std::size_t>(j)];
     joint_at(model_, j, bodies, true, at);
     const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
+    std::copy(at.q, at.q + joint.nq, q_.data() + joint.q0);
+    std::copy(at.v, at.v + joint.nv, v_.data() + joint.v0);
     const BodyState &parent = body_state(bodies, joint.parent), &child = body_state(bodies, joint.child);
     arm_rate_[static_cast<std::size_t>(j)] = child.v_WC + child.w_WB.cross(at.arm_child) - parent.v_WC;
   }
@@ -139,8 +144,7 @@ Verdict ConstrainedInverse::derivative(const Field& w, const Port& f_dot, Field&
   for (std::size_t b = 0; b < bodies_.size(); ++b) {
     const Body& body = model_.bodies()[b];
     const Vec3 &turn = bodies_[b].w_WB, &along = w.x[b].alpha_WB;
-    port_[b].moment -=
-        turn.cross(angular_momentum(body, bodies_[b], along)) - angular_momentum(body, bodies_[b], turn.cross(along));
+    port_[b].moment -= turn.cross(spun(body, bodies_[b], along)) - spun(body, bodies_[b], turn.cross(along));
   }
   for (int j = 0; j < static_cast<int>(joints_.size()); ++j) {
     const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
@@ -231,6 +235,16 @@ double ConstrainedInverse::power_of_reactions(const std::vector<Wrench>& reactio
 
 void ConstrainedInverse::add_reactions(const std::vector<Wrench>& reactions, Port& port) const {
   for (int j = 0; j < static_cast<int>(joints_.size()); ++j) add(j, reactions[static_cast<std::size_t>(j)], port);
+}
+
+double ConstrainedInverse::add_own_forces(bool at_rest, Port& port) {
+  for (std::size_t b = 0; b < port.size(); ++b) port[b].force += model_.bodies()[b].inertia.mass * model_.gravity();
+  efforts_.setZero();
+  double lost = 0;
+  add_passive_efforts(model_, q_, at_rest ? still_ : v_, efforts_, lost);
+  add_efforts(efforts_, port);
+  add_tendons(model_, bodies_, port, lost);
+  return lost;
 }
 
 void ConstrainedInverse::add_efforts(const VecX& efforts, Port& port) const {

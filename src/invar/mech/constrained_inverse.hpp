@@ -18,6 +18,11 @@ struct Field {
         couplings(VecX::Zero(static_cast<Eigen::Index>(model.couplings().size()))) {}
 };
 
+/// I w in World axes: the angular momentum of a body about its centre of mass if it turned like w.
+inline Vec3 spun(const Body& body, const BodyState& at, const Vec3& w) {
+  return at.q_WB * (body.inertia.I_C * (at.q_WB.conjugate() * w));
+}
+
 /// Products with the constrained inverse of A (22), A = M⁻¹ - M⁻¹Jᵀ S⁻¹ J M⁻¹, and their exact derivatives along a motion: every
 /// product is one solve over the graph, O(N) for trees.
 ///   apply       w = A f:             M w + Jᵀλ = f,    J w = 0
@@ -57,6 +62,12 @@ class ConstrainedInverse {
   void add_reactions(const std::vector<Wrench>& reactions, Port& port) const;
   void add_efforts(const VecX& efforts, Port& port) const;
 
+  /// Adds what acts on the bodies by itself, about the centres of mass: gravity, joints, tendons; `at_rest` without what rates of
+  /// joints do. Angles are taken within half a turn. Returns the power that is lost, W.
+  double add_own_forces(bool at_rest, Port& port);
+  /// Rates of all freedoms in the motion, stacked as in the model.
+  const VecX& joint_rates() const { return v_; }
+
   /// Freedoms of the mechanism at the state solved last.
   int freedoms() const { return solver_.mobility().freedoms; }
 
@@ -78,6 +89,7 @@ class ConstrainedInverse {
   std::vector<JointAt> joints_;
   std::vector<Vec3> arm_rate_;  // per joint: velocity of the joint point relative to the parent's centre of mass
   VecX coupling_q_, coupling_bias_;
+  VecX q_, v_, still_, efforts_;  // of joints: coordinates, rates, no rates, what they do by themselves
   std::vector<Twist> bias_;
   Port port_;
   bool solved_ = false;  // at these bodies
