@@ -87,7 +87,7 @@ void task(const std::string& what, const Model& model, int body, double bar) {
   spec.tasks = {Task{.name = "tip", .body = body, .X_BE = Pose{}, .path = path}};
   Obstacle o;
   o.a = {2, 0.35, 0.1}, o.strength = 0.3, o.width = 0.5, o.shape = Obstacle::Shape::Gaussian;
-  std::vector<GuardedPoint> points;
+  std::vector<Guarded> points;
   for (int b = 0; b < static_cast<int>(model.bodies().size()); ++b)
     if (b != body) points.push_back({b, model.bodies()[static_cast<std::size_t>(b)].inertia.p_BC, 0});
   TaskLaw law(model, spec, Repulsion(model, {o}, points));

@@ -12,6 +12,7 @@
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/system.hpp"
 #include "support/campaign.hpp"
+#include "support/controlled.hpp"
 #include "support/march.hpp"
 #include "support/redescribed.hpp"
 
@@ -49,7 +50,13 @@ std::unique_ptr<ControlLaw> law_for(Which which, const Model& model, const Bodie
                      .path = swing(X.back(), {0.1, 0.2, 0}, {0, 0.6, 0.8})}};
   Obstacle o;
   o.a = X.front() * Vec3(0.4, 0.1, 0.2), o.width = 0.4;
-  return std::make_unique<TaskLaw>(model, spec, Repulsion(model, {o}, {{0, Vec3(0.1, 0, 0), 0.05}}));
+  const Repulsion repulsion(model, {o}, {{0, Vec3(0.1, 0, 0), 0.05, Vec3(0.2, -0.3, 0.1)}});
+  if (spec.as_printed) return std::make_unique<TaskLaw>(model, spec, repulsion);
+  // For the first body less is left than it is asked for.
+  spec.tasks.push_back(
+      Task{.name = "root", .body = 0, .X_BE = {}, .path = swing(X.front(), {0, 0.2, 0.1}, {1, 0, 0}), .damping = 1e-3});
+  spec.gains.integral_linear = 2, spec.gains.integral_angular = 0.5;
+  return std::make_unique<TaskLaw>(model, spec, repulsion, LimitRepulsion(model, limits_about(model, start, 1.0), 0.2, 0.4));
 }
 
 /// A law as something that acts.
@@ -57,6 +64,7 @@ class Acting final : public Environment {
  public:
   explicit Acting(std::unique_ptr<ControlLaw> law) : law_(std::move(law)) {}
   void add(Instant at, const Bodies& bodies, Load& load) const override { law_->command(at, bodies, load); }
+  void settle(double t, const Bodies& bodies) { law_->settle(t, bodies); }
 
  private:
   std::unique_ptr<ControlLaw> law_;
@@ -68,14 +76,17 @@ std::optional<Bodies> after(const ModelSpec& spec, const Bodies& start, Which wh
   System system(formulation);
   auto law = law_for(which, model, start);
   if (!law->objection(start).empty()) return {};  // a mechanism that cannot do what is asked for
-  const Acting acting(std::move(law));
+  Acting acting(std::move(law));
   system.add(acting);
   State x;
   formulation.set(start, x);
   const auto rk4 = std::move(*make_integrator("rk4"));
-  if (!march(system, *rk4, 0, 0.3, 0.003, x).verdict.ok()) return {};
-  Bodies out;
-  formulation.bodies(x, out);
+  Bodies out = start;
+  for (int k = 0; k < 30; ++k) {
+    acting.settle(0.01 * k, out);
+    if (!march(system, *rk4, 0.01 * k, 0.01 * (k + 1), 0.0025, x).verdict.ok()) return {};
+    formulation.bodies(x, out);
+  }
   return out;
 }
 

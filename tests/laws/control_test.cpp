@@ -5,125 +5,21 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 #include <numbers>
 
 #include "invar/control/body_law.hpp"
+#include "invar/control/disturbance.hpp"
 #include "invar/control/impedance_law.hpp"
 #include "invar/control/joint_law.hpp"
 #include "invar/control/task_law.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/planar_chain.hpp"
-#include "invar/run/run.hpp"
 #include "support/campaign.hpp"
+#include "support/controlled.hpp"
 #include "support/moving_mechanisms.hpp"
-#include "support/states.hpp"
 
 namespace invar::testing {
 namespace {
-
-/// Keeps the readings of a run's controller.
-class Readings final : public Sink {
- public:
-  Result<void> begin(const Layout& layout) override {
-    int at = 0;
-    for (const Channel& c : layout.channels) {
-      if (c.path.rfind("control/", 0) == 0) names_.push_back(c.path.substr(c.path.rfind('/') + 1)), places_.push_back(at);
-      at += c.size;
-    }
-    return {};
-  }
-  Result<void> sample(std::span<const double> row) override {
-    t_.push_back(row[0]);
-    for (std::size_t k = 0; k < names_.size(); ++k) values_[names_[k]].push_back(row[static_cast<std::size_t>(places_[k])]);
-    return {};
-  }
-  Result<void> end() override { return {}; }
-
-  const std::vector<double>& t() const { return t_; }
-  const std::vector<double>& of(const std::string& name) { return values_[name]; }
-
- private:
-  std::vector<std::string> names_;
-  std::vector<int> places_;
-  std::vector<double> t_;
-  std::map<std::string, std::vector<double>> values_;
-};
-
-struct Watched {
-  Outcome outcome;
-  Readings readings;
-};
-
-Scenario controlled(const ModelSpec& spec, const Bodies& start, double end, double step, ControllerSpec controller) {
-  Scenario s;
-  s.model = std::make_shared<const Model>(build(spec));
-  s.start = Start(*s.model);
-  s.start.by_bodies = true;
-  s.start.bodies = start;
-  s.end_time = end;
-  s.method.integrator = "rk4";
-  s.method.step = step;
-  controller.nominal = s.model;
-  s.controllers = {std::move(controller)};
-  return s;
-}
-
-bool watch(const Scenario& s, Watched& out) {
-  RunOptions options;
-  options.sink = &out.readings;
-  auto done = run(s, options);
-  EXPECT_TRUE(done) << (done ? "" : done.error().text());
-  if (!done) return false;
-  out.outcome = std::move(*done);
-  return out.outcome.end == Outcome::End::Finished;
-}
-
-const Clause& clause(const Outcome& outcome, const std::string& name) {
-  for (const Clause& c : outcome.control.at(0).certificate.clauses())
-    if (c.name == name) return c;
-  ADD_FAILURE() << "no clause " << name;
-  static const Clause none;
-  return none;
-}
-
-// V_dot at a sample against differences of V of fourth order over five samples h apart; the largest gap relative to what V and
-// its derivative come to. The formula leaves h⁴ V⁽⁵⁾/30 and so does rk4; drawn loops are slower than 10 /s, so (10 h)⁴ for h =
-// 2e-3.
-double derivative_gap(Readings& r, double h) {
-  const auto &V = r.of("V"), &dot = r.of("V_dot");
-  double worst = 0, scale = 1e-12;
-  for (std::size_t i = 2; i + 2 < V.size(); ++i) {
-    const double slope = (V[i - 2] - 8 * V[i - 1] + 8 * V[i + 1] - V[i + 2]) / (12 * h);
-    worst = std::max(worst, std::abs(slope - dot[i]));
-    scale = std::max({scale, std::abs(dot[i]), V[i]});
-  }
-  return worst / scale;
-}
-
-PosePath drawn_path(Random& random, const Vec3& near, const Quat& q0) {
-  const Vec3 amplitude = random_vector(random, 0.1), axis = random_unit(random);
-  const double w = random.uniform(0.5, 2), turn = random.uniform(0.1, 0.6);
-  return [=](Instant at) {
-    PoseJet j;
-    const double s = std::sin(w * at.t), c = std::cos(w * at.t);
-    j.p = near + s * amplitude, j.v = w * c * amplitude, j.a = -w * w * s * amplitude;
-    j.q = exp_so3(turn * s * axis) * q0, j.w = turn * w * c * axis, j.alpha = -turn * w * w * s * axis;
-    return j;
-  };
-}
-
-// Trees and loops of every kind that leave the last body six freedoms or fewer to follow: rows that cannot be met are dropped.
-Sample drawn_mechanism(std::uint64_t at, int k) {
-  MechanismOptions o;
-  o.bodies = 2 + k % 4;
-  o.loops = k % 4 == 3 ? 1 : 0;
-  o.floating = k % 3 == 1;
-  o.passive = false;
-  o.mass_ratio = 10;
-  o.locked = false;
-  return random_sample(at, o);
-}
 
 TEST(TaskLaw, FallsAsPromisedWhateverTheMechanismPathAndGains) {
   constexpr double h = 1e-3;
@@ -137,15 +33,18 @@ TEST(TaskLaw, FallsAsPromisedWhateverTheMechanismPathAndGains) {
     const Vec3 point = s.model.bodies()[static_cast<std::size_t>(body)].inertia.p_BC;
     const PosePath wanted = drawn_path(random, at.p_WC + at.q_WB * (offset.p - point) + random_vector(random, 0.1),
                                        exp_so3(random_vector(random, 0.3)) * at.q_WB * offset.q);
+    const PosePath aside = drawn_path(random, s.bodies[0].p_WC + random_vector(random, 0.1), s.bodies[0].q_WB);
     const PortGains gains{random.uniform(1, 10), random.uniform(0.2, 2), random.uniform(0, 3)};
     const auto made = [=](const Model& m, bool position, bool attitude) {
       TaskLawSpec spec;
       spec.gains = gains;
-      spec.tasks = {
-          Task{.name = "tip", .body = body, .X_BE = offset, .path = wanted, .position = position, .attitude = attitude}};
+      // What is left for the first body is little, or nothing.
+      spec.tasks = {Task{.name = "tip", .body = body, .X_BE = offset, .path = wanted, .position = position, .attitude = attitude},
+                    Task{.name = "root", .body = 0, .X_BE = {}, .path = aside, .damping = 1e-2}};
       Obstacle o;
       o.a = Vec3(0.3, 0.2, -0.1), o.strength = 0.5, o.width = 0.5;
-      return std::make_unique<TaskLaw>(m, spec, Repulsion(m, {o}, {{0, Vec3(0.1, 0, 0), 0.05}}));
+      return std::make_unique<TaskLaw>(m, spec, Repulsion(m, {o}, {{0, Vec3(0.1, 0, 0), 0.05, Vec3(0.2, -0.3, 0.4)}}),
+                                       LimitRepulsion(m, limits_about(m, s.bodies, 1.0), 0.2, 0.4));
     };
     // The most that the mechanism can do: pose, position or attitude. A law that would be refused is not run.
     bool position = true, attitude = true, can = made(s.model, true, true)->objection(s.bodies).empty();
@@ -166,6 +65,51 @@ TEST(TaskLaw, FallsAsPromisedWhateverTheMechanismPathAndGains) {
     EXPECT_LT(derivative_gap(w.readings, h), 2e-5) << what;
   }
   EXPECT_GT(judged, cases(24) / 2);
+}
+
+// A constant force and moment on every body push a chain away from its target for good, unless they are integrated.
+TEST(TaskLaw, IntegratesConstantDisturbancesAway) {
+  for (int k = 0; k < cases(6); ++k) {
+    MechanismOptions o;
+    o.bodies = 2 + k % 3, o.floating = true, o.passive = false, o.locked = false, o.mass_ratio = 2;
+    o.kinds = {JointKind::Spherical, JointKind::Revolute};
+    const Sample s = random_sample(seed(5150) + static_cast<std::uint64_t>(k), o);
+    Bodies rest = s.bodies;
+    for (BodyState& b : rest) b.v_WC = b.w_WB = Vec3::Zero();
+    const int last = static_cast<int>(rest.size()) - 1;
+    const Pose X = rest.back().X_WB(s.model.bodies().back());
+    double errors[2];
+    for (const bool integrates : {false, true}) {
+      ControllerSpec c;
+      c.law = [=](const Model& m) {
+        TaskLawSpec spec;
+        spec.gains = {0, 0, 8};
+        if (integrates) spec.gains.integral_linear = 10, spec.gains.integral_angular = 2;
+        spec.tasks = {Task{.name = "tip", .body = last, .X_BE = {}, .path = [X](Instant) {
+                             PoseJet j;
+                             j.p = X.p, j.q = X.q;
+                             return j;
+                           }}};
+        return std::make_unique<TaskLaw>(m, spec, Repulsion(m, {}, {}));
+      };
+      Scenario scene = controlled(s.mechanism.spec, rest, 12, 5e-3, c);
+      for (std::size_t b = 0; b < rest.size(); ++b) {
+        DisturbanceSpec push;
+        push.body = s.model.bodies()[b].name, push.force = Vec3(0.3, -0.2, 0.4), push.moment = Vec3(0.05, 0.1, -0.02);
+        scene.environments.push_back(std::make_shared<const Disturbance>(*Disturbance::build(*scene.model, push)));
+      }
+      Watched w;
+      ASSERT_TRUE(watch(scene, w)) << w.outcome.words;
+      EXPECT_LT(clause(w.outcome, "V_dot_as_promised").worst, 1e-8);
+      // The trapezoids of the integral leave h² s''/4 in differences of V: s changes with 10 /s, so 6e-4 of its share.
+      EXPECT_LT(derivative_gap(w.readings, 5e-3), integrates ? 1e-3 : 2e-5);
+      EXPECT_EQ(clause(w.outcome, "disturbance_is_absent").held(), false);
+      errors[integrates] = w.outcome.control.at(0).tracking.at(0).last;
+    }
+    // What is left decays with the slowest rate of the loop, some 1 /s with these gains.
+    EXPECT_GT(errors[0], 1e-3) << k;
+    EXPECT_LT(errors[1], 0.02 * errors[0]) << k;
+  }
 }
 
 TEST(BodyLaw, ProjectedFallsAsPromisedOnEveryMechanism) {

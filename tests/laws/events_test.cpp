@@ -176,7 +176,37 @@ TEST(Signal, ListsEveryEventOnceAndInOrder) {
   EXPECT_EQ(next_event(Sinusoid{}, 0), kForever);
 }
 
+TEST(Signal, RandomIsAFunctionOfTimeThatIsHeldBetweenItsEvents) {
+  const Noise noise{2, 0.1, 7};
+  const Signal signal = noise, other = Noise{2, 0.1, 8};
+  // Events are where the stretches meet, each once, whatever 0.1 rounds to; on both sides other numbers.
+  double t = 0;
+  for (int k = 1; k <= 3000; ++k) {
+    const double next = next_event(signal, t);
+    ASSERT_EQ(next, k * 0.1);
+    EXPECT_EQ(value(signal, Instant(next, t + 0.05)), value(signal, t));
+    EXPECT_NE(value(signal, next), value(signal, t));
+    t = next;
+  }
+  EXPECT_EQ(value(signal, 12.34), value(Signal(noise), 12.34));
+  // Moments of n normal numbers: the mean within 5 σ/√n, the variance within 5 √(2/n) σ², neighbours and seeds uncorrelated.
+  constexpr int n = 20000;
+  double mean = 0, square = 0, neighbours = 0, seeds = 0;
+  for (int k = -n / 2; k < n / 2; ++k) {
+    const double x = value(signal, 0.1 * k + 0.05) / 2;
+    mean += x / n, square += x * x / n;
+    neighbours += x * value(signal, 0.1 * k + 0.15) / 2 / n, seeds += x * value(other, 0.1 * k + 0.05) / 2 / n;
+  }
+  const double five = 5 / std::sqrt(double(n));
+  EXPECT_NEAR(mean, 0, five);
+  EXPECT_NEAR(square, 1, five * std::sqrt(2.0));
+  EXPECT_NEAR(neighbours, 0, five);
+  EXPECT_NEAR(seeds, 0, five);
+}
+
 TEST(Signal, NamesTheFlawOfANonFunction) {
+  EXPECT_NE(flaw(Signal(Noise{1, 0, 0})), "");
+  EXPECT_NE(flaw(Signal(Noise{-1, 1, 0})), "");
   EXPECT_EQ(flaw(Signal(Pulse{0, 1, 1})), "");
   EXPECT_NE(flaw(Signal(Pulse{1, 1, 1})), "");
   EXPECT_NE(flaw(Signal(Ramp{2, 1, 0, 1})), "");

@@ -63,7 +63,9 @@ TEST(Reach, BringsAFrameToWhereItCanBe) {
     const Bodies there = elsewhere(arm, 0.2);
     if (there.empty()) continue;
     Reach out;
-    ASSERT_TRUE(reach(arm.tree, arm.frame, frame_pose(arm.model, arm.frame, there), arm.q, arm.wound, {}, out).ok());
+    ASSERT_TRUE(reach(arm.tree, arm.model.frames()[static_cast<std::size_t>(arm.frame)], frame_pose(arm.model, arm.frame, there),
+                      arm.q, arm.wound, {}, out)
+                    .ok());
     ++asked;
     if (!out.reached) continue;
     ++reached;
@@ -86,11 +88,15 @@ TEST(Reach, StaysWithinLimits) {
     const Bodies there = elsewhere(arm, 0.5);
     if (there.empty()) continue;
     Reach out;
-    ASSERT_TRUE(reach(arm.tree, arm.frame, frame_pose(arm.model, arm.frame, there), arm.q, arm.wound, {}, out).ok());
+    ASSERT_TRUE(reach(arm.tree, arm.model.frames()[static_cast<std::size_t>(arm.frame)], frame_pose(arm.model, arm.frame, there),
+                      arm.q, arm.wound, {}, out)
+                    .ok());
     Reach start;
     ReachOptions none;
     none.iterations = 0;
-    ASSERT_TRUE(reach(arm.tree, arm.frame, frame_pose(arm.model, arm.frame, there), arm.q, arm.wound, none, start).ok());
+    ASSERT_TRUE(reach(arm.tree, arm.model.frames()[static_cast<std::size_t>(arm.frame)], frame_pose(arm.model, arm.frame, there),
+                      arm.q, arm.wound, none, start)
+                    .ok());
     EXPECT_LE(out.position / arm.model.length() + out.attitude, 2 * (start.position / arm.model.length() + start.attitude)) << at;
     for (int f = 0; f < arm.tree.nv(); ++f) {
       const Joint& joint = arm.model.joints()[static_cast<std::size_t>(arm.tree.joint_of(f))];

@@ -122,7 +122,7 @@ Verdict BodyLaw::refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot)
   return {};
 }
 
-void BodyLaw::settle(Instant at, const Bodies& bodies) {
+void BodyLaw::choose_sides(Instant at, const Bodies& bodies) {
   for (std::size_t b = 0; b < wishes_.size(); ++b) {
     const PoseJet d = spec_.paths[b](at);
     if (spec_.poses && wishes_[b].side.look(AttitudeError(bodies[b].q_WB, bodies[b].w_WB, d.q, d.w).eta))

@@ -29,10 +29,9 @@ class BodyLaw final : public PortLaw {
   /// Whether all joints are balls (one may be free, or the root float) without loops, so that there is an outward way.
   static bool has_outward_way(const Model& model);
 
-  void settle(Instant at, const Bodies& bodies) override;
-
  protected:
   Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) override;
+  void choose_sides(Instant at, const Bodies& bodies) override;
   void track(double t) override;
 
  private:

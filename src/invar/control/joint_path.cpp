@@ -55,7 +55,7 @@ class Walk {
     reaching.tolerance = 0.01 * options_.tolerance;
     Reach found;
     const PoseJet goal = jet(path_, at);
-    if (const Verdict verdict = reach(tree_, index_, {goal.q, goal.p}, from, wound_, reaching, found); !verdict.ok())
+    if (const Verdict verdict = reach(tree_, frame_, {goal.q, goal.p}, from, wound_, reaching, found); !verdict.ok())
       return stuck(at.t, verdict);
     if (found.position > options_.tolerance * length_ || found.attitude > options_.tolerance) return too_far(at.t, found);
     if (auto within = check_limits(at.t, found.bodies); !within) return tl::unexpected(within.error());

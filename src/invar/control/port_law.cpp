@@ -25,6 +25,8 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
       nu_r_(model.bodies().size()),
       nu_r_dot_(nu_r_),
       s_(nu_r_),
+      integral_(6 * static_cast<Eigen::Index>(model.bodies().size())),
+      z_(nu_r_),
       port_(model.bodies().size()),
       disturbance_(port_),
       moved_(model) {
@@ -38,6 +40,9 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
   exact_ = certificate_.add({"V_dot_as_promised", "|V_dot + sᵀ K_d s - sᵀ d|", "W", kExact, {}});
   falls_ = certificate_.add({"disturbance_is_absent", "|M A d|, what a disturbance d moves: without one V falls at every instant",
                              "N", 1e-9, names_of(model.bodies())});
+  if (gains.integrates())
+    bounded_ = certificate_.add({"integral_within_limit", "how far the integral is beyond what it may push with, over that", "1",
+                                 0, names_of(model.bodies())});
   rate_ = std::numeric_limits<double>::infinity();
   for (const Body& b : model.bodies()) {
     const Vec3 moments = Eigen::SelfAdjointEigenSolver<Mat3>(b.inertia.I_C, Eigen::EigenvaluesOnly).eigenvalues();
@@ -48,7 +53,7 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
 // With |s| and |d| in the metrics of M and A, V̇ <= -rate |s|² + |s| |d|: outside |s| = |d|/rate V falls.
 void PortLaw::conclude() {
   certificate_.findings = {{"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ A d) at the states looked at"}};
-  if (!proven_) return;
+  if (!proven_ || gains_.integrates()) return;
   certificate_.findings.push_back(
       {"rate", rate_, "1/s",
        "smallest of rate + linear/mass and rate + angular/largest moment over the bodies: sᵀ K_d s >= 2 rate V"});
@@ -79,7 +84,29 @@ Verdict PortLaw::law(Instant at, const Bodies& bodies) {
                         bodies[b].w_WB.cross(spun(body, bodies[b], nu_r_[b].alpha_WB)) - gains_.angular * s_[b].alpha_WB;
     port_[b] = {moment - port_[b].moment, force - port_[b].force};
   }
+  if (gains_.integrates()) integrate(at.t);
   return {};
+}
+
+void PortLaw::integrate(double t) {
+  for (std::size_t b = 0; b < s_.size(); ++b) {
+    const auto block = 6 * static_cast<Eigen::Index>(b);
+    z_[b] = {integral_.at<3>(t, block, s_[b].a_WC), integral_.at<3>(t, block + 3, s_[b].alpha_WB)};
+    port_[b].force -= gains_.integral_linear * z_[b].a_WC;
+    port_[b].moment -= gains_.integral_angular * z_[b].alpha_WB;
+  }
+}
+
+void PortLaw::settle(Instant at, const Bodies& bodies) {
+  choose_sides(at, bodies);
+  if (!gains_.integrates() || !law(at, bodies).ok()) return;
+  for (std::size_t b = 0; b < s_.size(); ++b) {
+    const auto block = 6 * static_cast<Eigen::Index>(b);
+    const double linear = integral_.take<3>(at.t, block, s_[b].a_WC, gains_.most_force / gains_.integral_linear);
+    const double angular = integral_.take<3>(at.t, block + 3, s_[b].alpha_WB, gains_.most_moment / gains_.integral_angular);
+    certificate_.look(bounded_, at.t, std::max(linear, angular) - 1, static_cast<int>(b));
+  }
+  integral_.taken(at.t);
 }
 
 Verdict PortLaw::command(Instant at, const Bodies& bodies, Load& out) {
@@ -130,6 +157,11 @@ void PortLaw::witness(const Witness& seen) {
              z.dot(spun(body, at, a.alpha_WB - nu_r_dot_[b].alpha_WB) + at.w_WB.cross(spun(body, at, z)));
     promised += s.dot(d) + z.dot(n) - gains_.linear * s.squaredNorm() - gains_.angular * z.squaredNorm() -
                 gains_.rate * (body.inertia.mass * s.squaredNorm() + z.dot(spun(body, at, z)));
+    if (gains_.integrates()) {
+      const double k = gains_.integral_linear, c = gains_.integral_angular;
+      V += 0.5 * (k * z_[b].a_WC.squaredNorm() + c * z_[b].alpha_WB.squaredNorm());
+      V_dot += k * z_[b].a_WC.dot(s) + c * z_[b].alpha_WB.dot(z);
+    }
     disturbance_[b] = {n, d};
   }
   look_at_disturbance(seen.t);

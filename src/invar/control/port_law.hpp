@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "invar/control/control_law.hpp"
+#include "invar/control/integral.hpp"
 #include "invar/mech/constrained_inverse.hpp"
 
 namespace invar {
@@ -12,20 +13,30 @@ struct PortGains {
   double linear = 10;  ///< N s/m
   double angular = 1;  ///< N m s
   double rate = 0;     ///< 1/s
+  /// K_i, isotropic: -K_i ∫ s dt against constant disturbances (docs/papers.md A15).
+  double integral_linear = 0;   ///< N/m
+  double integral_angular = 0;  ///< N m
+  /// The most that the integral may push with on a body.
+  double most_force = std::numeric_limits<double>::infinity();   ///< N
+  double most_moment = std::numeric_limits<double>::infinity();  ///< N m
+
+  bool integrates() const { return integral_linear > 0 || integral_angular > 0; }
 };
 
 /// The laws of paper A: a reference velocity ν_r of all bodies, and a wrench on every body that makes ν follow it,
 ///   τ = M ν̇_r + C(ν) ν_r - F_known - K_d s,   s = ν - ν_r                                        A (33)
 /// With V = ½ sᵀ M s, a disturbance d and the reactions F_J of the joints,
 ///   V̇ = -sᵀ K_d s + sᵀ d + (J ν_r)ᵀ F_J,
-/// so that a reference with J ν_r = 0 gives V̇ = -sᵀ K_d s + sᵀ d exactly. F_known is gravity and whatever the nominal joints and
-/// tendons do by themselves; spring angles are taken within half a turn of zero.
+/// so that a reference with J ν_r = 0 gives V̇ = -sᵀ K_d s + sᵀ d exactly. With integral action τ gets -K_i z, ż = s in World
+/// axes, V gets ½ zᵀ K_i z and V̇ stays as it is; for a d that is constant V - zᵀ d + const falls, so s goes to zero. F_known is
+/// gravity and whatever the nominal joints and tendons do by themselves; spring angles are taken within half a turn of zero.
 class PortLaw : public ControlLaw {
  public:
   Verdict command(Instant at, const Bodies& bodies, Load& out) final;
   void witness(const Witness& seen) final;
   void conclude() final;
   std::string objection(const Bodies& bodies) final;
+  void settle(Instant at, const Bodies& bodies) final;
 
   const Model& model() const { return model_; }
 
@@ -37,6 +48,8 @@ class PortLaw : public ControlLaw {
   virtual Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) = 0;
   /// Why what is asked for cannot be had at the motion of inverse_, or an empty string; after refer.
   virtual std::string cannot() const { return {}; }
+  /// Between two steps: on which side of a turn it is.
+  virtual void choose_sides(Instant at, const Bodies& bodies) = 0;
   /// Errors of what is followed, at the motion of inverse_; after refer.
   virtual void track(double t) = 0;
 
@@ -45,15 +58,18 @@ class PortLaw : public ControlLaw {
 
  private:
   Verdict law(Instant at, const Bodies& bodies);
+  void integrate(double t);
   void look_at_disturbance(double t);
 
   const Model& model_;
   PortGains gains_;
   Accelerations nu_r_, nu_r_dot_, s_;
+  Integral integral_;
+  Accelerations z_;  // ∫ s at the motion of inverse_
   Port port_, disturbance_;
   Field moved_;  // by the disturbance
   std::size_t V_, V_dot_, promised_, by_joints_;
-  int evaluated_, allowed_, exact_, falls_;
+  int evaluated_, allowed_, exact_, falls_, bounded_ = -1;
   double rate_ = 0;              // 1/s; sᵀ K_d s >= 2 rate V
   double disturbance_most_ = 0;  // the largest sqrt(dᵀ A d) seen, N/sqrt(kg)
 };

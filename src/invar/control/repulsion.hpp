@@ -22,31 +22,48 @@ struct Obstacle {
   Shape shape = Shape::Exponential;
 };
 
-/// A point of a body that is kept away, with a ball of some radius about it. A capsule is a few of them.
-struct GuardedPoint {
+/// A ball or a capsule on a body that is kept away: the ends of its axis are p_BQ and p_BQ + axis.
+struct Guarded {
   int body = 0;
   Vec3 p_BQ = Vec3::Zero();
   double radius = 0;
+  Vec3 axis = Vec3::Zero();  ///< zero: a ball
 };
 
-/// The potential U = Σ over points and obstacles, its gradient as one wrench per body about the centre of mass (World), and the
-/// derivative of that gradient along the motion. No heap. Law: d/dt U = gradient · velocity.
+/// The potential U over guarded shapes and obstacles, its gradient as one wrench per body about the centre of mass (World), and
+/// the derivative of that gradient along the motion. Of a ball an obstacle asks φ at its centre, of a capsule of length L
+///   ½ φ(one end) + ½ φ(other end) + ∫ φ ds / width,
+/// by trapezoids no wider than half the width: smooth wherever the capsule touches, and that of a ball for L = 0.
+/// No heap after construction. Law: d/dt U = gradient · velocity.
 class Repulsion {
  public:
-  Repulsion(const Model& model, std::vector<Obstacle> obstacles, std::vector<GuardedPoint> points)
-      : model_(model), obstacles_(std::move(obstacles)), points_(std::move(points)) {}
+  Repulsion(const Model& model, std::vector<Obstacle> obstacles, std::vector<Guarded> guarded);
 
-  bool empty() const { return obstacles_.empty() || points_.empty(); }
+  bool empty() const { return obstacles_.empty() || guarded_.empty(); }
   double energy(const Bodies& bodies) const;
   /// Adds both; `rate` may be null.
   void add_gradient(const Bodies& bodies, Port& gradient, Port* rate) const;
-  /// The least distance between the surfaces of any point and obstacle, m.
-  double clearance(const Bodies& bodies) const;
+
+  /// The least distance between the surfaces of any guarded shape and any obstacle, m, negative inside; and the body.
+  struct Clearance {
+    double distance;
+    int body;
+  };
+  Clearance clearance(const Bodies& bodies) const;
 
  private:
+  struct Point {
+    int body;
+    Vec3 p_BQ;
+    double radius;
+    double share;   // of φ
+    double length;  // of the axis that it stands for, m
+  };
+
   const Model& model_;
   std::vector<Obstacle> obstacles_;
-  std::vector<GuardedPoint> points_;
+  std::vector<Guarded> guarded_;
+  std::vector<Point> points_;
 };
 
 }  // namespace invar

@@ -9,11 +9,15 @@
 #include <limits>
 #include <numbers>
 
+#include "invar/base/random.hpp"
+
 namespace invar {
 
 // Every value is computed in two moves: `inside` chooses the piece, `t` is put into the formula of that piece. The formula
 // may be used up to and beyond the ends of its piece, so nothing depends on how a stage time was rounded.
 namespace {
+
+constexpr double kLeastHold = 1e-6;  // s
 
 double value_of(const Constant& s, Instant) { return s.value; }
 
@@ -45,7 +49,19 @@ double value_of(const Table& s, Instant at) {
   return s.values[i - 1] + (s.values[i] - s.values[i - 1]) * ((at.t - s.times[i - 1]) / (s.times[i] - s.times[i - 1]));
 }
 
+// The stretch that t lies in; its beginning belongs to it, as it is computed.
+double stretch(const Noise& s, double t) {
+  const double k = std::floor(t / s.hold);
+  return (k + 1) * s.hold <= t ? k + 1 : (k * s.hold > t ? k - 1 : k);
+}
+
+double value_of(const Noise& s, Instant at) {
+  const auto k = static_cast<std::int64_t>(stretch(s, at.inside));
+  return s.deviation * Random(s.seed, static_cast<std::uint64_t>(k)).normal();
+}
+
 double rate_of(const Constant&, Instant) { return 0; }
+double rate_of(const Noise&, Instant) { return 0; }
 double rate_of(const Jump&, Instant) { return 0; }
 double rate_of(const Pulse&, Instant) { return 0; }
 double rate_of(const Sinusoid& s, Instant at) {
@@ -101,6 +117,7 @@ double event_of(const Table& s, double t) {
   const auto after = std::upper_bound(s.times.begin(), s.times.end(), t);
   return after == s.times.end() ? std::numeric_limits<double>::infinity() : *after;
 }
+double event_of(const Noise& s, double t) { return (stretch(s, t) + 1) * s.hold; }
 
 bool finite(std::initializer_list<double> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
@@ -134,6 +151,11 @@ std::string flaw_of(const Table& s) {
     if (!(s.times[i - 1] < s.times[i]))
       return fmt::format("the times of a table must increase, but {} s comes before {} s", s.times[i - 1], s.times[i]);
   return "";
+}
+std::string flaw_of(const Noise& s) {
+  if (!finite({s.deviation, s.hold})) return kNotFinite;
+  if (s.deviation < 0) return fmt::format("a standard deviation is not negative, as {} is", s.deviation);
+  return s.hold >= kLeastHold ? "" : fmt::format("a random number must be held for {} s or more, not {} s", kLeastHold, s.hold);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -58,7 +59,15 @@ struct Table {
   std::vector<double> values;
 };
 
-using Signal = std::variant<Constant, Jump, Pulse, Sinusoid, Ramp, Polynomial, Table>;
+/// A normal random number of mean zero for every stretch of `hold`, counted from t = 0: a function of time like the others, the
+/// same for the same seed. Events: multiples of `hold`.
+struct Noise {
+  double deviation = 1;
+  double hold = 0.01;  ///< s
+  std::uint64_t seed = 0;
+};
+
+using Signal = std::variant<Constant, Jump, Pulse, Sinusoid, Ramp, Polynomial, Table, Noise>;
 
 /// The value at an instant. No heap.
 double value(const Signal& signal, Instant at);

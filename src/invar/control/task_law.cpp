@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// M ν_r + Jᵀλ = J_tᵀ y - k ∇U,  J ν_r = 0,  J_t ν_r = ν_er: with the columns X = A J_tᵀ and n = A ∇U,
-//   ν_r = X y - k n,   (J_t X) y = ν_er + k J_t n.
+// M ν_r + Jᵀλ = J_tᵀ y - k ∇U,  J ν_r = 0,  J_t ν_r + D y = ν_er: with the columns X = A J_tᵀ and n = A ∇U,
+//   ν_r = X y - k n,   (J_t X + D) y = ν_er + k J_t n.
 // Its derivative is that of a product A f with ḟ = J_tᵀ ẏ + J̇_tᵀ y - k d/dt ∇U: with p the part without ẏ,
-//   ν̇_r = p + X ẏ,   (J_t X) ẏ = ν̇_er - J̇_t ν_r - J_t p.
-// Eliminating (J_t X) row by row in order of priority is the same as solving each task in the null space of those before it.
+//   ν̇_r = p + X ẏ,   (J_t X + D) ẏ = ν̇_er - J̇_t ν_r - J_t p.
+// Eliminating it row by row in order of priority is the same as solving each task in the null space of those before it.
 #include "invar/control/task_law.hpp"
 
 #include <fmt/format.h>
@@ -31,10 +31,11 @@ void clear(Port& port) {
 
 }  // namespace
 
-TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion)
+TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, LimitRepulsion limits)
     : PortLaw(model, spec.gains),
       spec_(std::move(spec)),
       repulsion_(std::move(repulsion)),
+      limits_(std::move(limits)),
       followers_(spec_.tasks.size()),
       away_(model),
       flow_(model),
@@ -44,6 +45,9 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion)
       slope_rate_(unit_),
       f_dot_(unit_) {
   std::vector<std::string> names;
+  std::vector<double> damping;
+  double mass = 0;
+  for (const Body& body : model.bodies()) mass += body.inertia.mass;
   for (std::size_t k = 0; k < spec_.tasks.size(); ++k) {
     const Task& task = spec_.tasks[k];
     names.push_back(task.name);
@@ -51,6 +55,7 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion)
     for (int axis = task.position ? 0 : 3; axis < (task.attitude ? 6 : 3); ++axis) {
       task_of_row_.push_back(static_cast<int>(k));
       axis_of_row_.push_back(axis);
+      damping.push_back(task.damping / (axis < 3 ? mass : mass * model.length() * model.length()));
       X_.emplace_back(model);
     }
     if (task.position) followers_[k].at_position = tracking_.size(), tracking_.push_back({task.name + ".position", "m"});
@@ -59,6 +64,7 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion)
   const auto rows = static_cast<Eigen::Index>(task_of_row_.size());
   wanted_ = wanted_dot_ = y_ = y_dot_ = VecX::Zero(rows);
   gram_ = L_ = MatX::Zero(rows, rows);
+  damping_ = Eigen::Map<const VecX>(damping.data(), rows);
   kept_.assign(task_of_row_.size(), true);
   certificate_.law = spec_.as_printed ? "A-III as printed" : "A-III, constraint-consistent";
   certificate_.guarantee =
@@ -69,6 +75,14 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion)
     certificate_.guarantee = "none: joints need not allow the reference velocity, so V̇ has the power of their reactions along it";
   reached_ = certificate_.add({"task_can_be_met", "every row of the tasks has a motion of its own", "1", 0, names});
   switches_ = certificate_.add({"hemisphere_switches", "attitude errors pass no half turn", "1", 0, names});
+  if (!repulsion_.empty()) {
+    clearance_ = read({"clearance", "m", "least distance between what is guarded and an obstacle"});
+    clear_ =
+        certificate_.add({"obstacles_are_clear", "how deep a guarded shape is in an obstacle", "m", 0, names_of(model.bodies())});
+  }
+  if (!limits_.empty())
+    within_ =
+        certificate_.add({"joints_within_limits", "how far a freedom is beyond its limit", "rad or m", 0, limits_.names(model)});
 }
 
 // What the tasks want, and how far they are from it.
@@ -127,6 +141,7 @@ Verdict TaskLaw::columns() {
     add_row(r, 1, unit_);
     if (const Verdict v = inverse_.apply(&unit_, nullptr, X_[static_cast<std::size_t>(r)]); !v.ok()) return v;
     for (int c = 0; c <= r; ++c) gram_(r, c) = gram_(c, r) = row(c, X_[static_cast<std::size_t>(r)].x);
+    gram_(r, r) += damping_[r];
   }
   return {};
 }
@@ -182,10 +197,11 @@ Verdict TaskLaw::refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot)
   ask(at);
   clear(slope_), clear(slope_rate_);
   repulsion_.add_gradient(inverse_.bodies(), slope_, &slope_rate_);
+  limits_.add_gradient(inverse_, slope_, slope_rate_);
   if (spec_.as_printed) return printed(nu_r, nu_r_dot), Verdict{};
   if (const Verdict v = columns(); !v.ok()) return v;
   factor();
-  const bool avoids = !repulsion_.empty();
+  const bool avoids = !repulsion_.empty() || !limits_.empty();
   if (avoids)
     if (const Verdict v = inverse_.apply(&slope_, nullptr, away_); !v.ok()) return v;
 
@@ -223,7 +239,7 @@ Verdict TaskLaw::refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot)
   return {};
 }
 
-void TaskLaw::settle(Instant at, const Bodies& bodies) {
+void TaskLaw::choose_sides(Instant at, const Bodies& bodies) {
   for (std::size_t k = 0; k < followers_.size(); ++k) {
     const Task& task = spec_.tasks[k];
     if (!task.attitude) continue;
@@ -234,14 +250,24 @@ void TaskLaw::settle(Instant at, const Bodies& bodies) {
   }
 }
 
-// The first task must be possible as a whole.
+// What a task without damping asks for must be possible as a whole, beside the tasks before it.
 std::string TaskLaw::cannot() const {
-  const auto rows = static_cast<std::size_t>(std::count(task_of_row_.begin(), task_of_row_.end(), 0));
-  const auto met = static_cast<std::size_t>(std::count(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(rows), true));
-  if (met == rows || spec_.as_printed) return {};
-  return fmt::format(
-      "task '{}' asks for {} rates, of which the mechanism can have {} at a time; follow position or attitude alone",
-      spec_.tasks[0].name, rows, met);
+  for (int k = 0; k < static_cast<int>(followers_.size()) && !spec_.as_printed; ++k) {
+    int rows = 0, met = 0;
+    for (std::size_t r = 0; r < kept_.size(); ++r)
+      if (task_of_row_[r] == k) ++rows, met += kept_[r] ? 1 : 0;
+    if (met == rows) continue;
+    const std::string& name = spec_.tasks[static_cast<std::size_t>(k)].name;
+    if (k == 0)
+      return fmt::format(
+          "task '{}' asks for {} rates, of which the mechanism can have {} at a time; follow position or attitude alone", name,
+          rows, met);
+    return fmt::format(
+        "task '{}' asks for {} rates, of which the tasks before it leave {}; with 'damping' (1e-3) it is followed as well as "
+        "what is left allows",
+        name, rows, met);
+  }
+  return {};
 }
 
 void TaskLaw::track(double t) {
@@ -249,6 +275,15 @@ void TaskLaw::track(double t) {
     const Follower& f = followers_[k];
     if (spec_.tasks[k].position) tracking_[f.at_position].look(t, f.position_error.norm());
     if (spec_.tasks[k].attitude) tracking_[f.at_attitude].look(t, f.angle);
+  }
+  if (clear_ >= 0) {
+    const Repulsion::Clearance least = repulsion_.clearance(inverse_.bodies());
+    show(clearance_, least.distance);
+    certificate_.look(clear_, t, -least.distance, least.body);
+  }
+  if (within_ >= 0) {
+    const LimitRepulsion::Excess worst = limits_.excess(inverse_);
+    certificate_.look(within_, t, worst.amount, worst.freedom);
   }
   certificate_.look(switches_, t, 0);
   certificate_.look(reached_, t, 0);

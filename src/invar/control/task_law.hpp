@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "invar/control/attitude_error.hpp"
+#include "invar/control/limit_repulsion.hpp"
 #include "invar/control/port_law.hpp"
 #include "invar/control/repulsion.hpp"
 
@@ -14,6 +15,9 @@ struct Task {
   PosePath path;
   bool position = true, attitude = true;
   double position_rate = 1.5, attitude_rate = 3;  ///< Λ_e, 1/s
+  /// For tasks after the first: what may be left undone where tasks before it leave too little motion, over the mobility that a
+  /// body with the mass of the whole mechanism (and its length as radius of gyration) would have. Zero: all of it must be met.
+  double damping = 0;
 };
 
 struct TaskLawSpec {
@@ -27,18 +31,17 @@ struct TaskLawSpec {
 
 /// A, law III: tasks first, in strict priority; what is left of the freedoms slides down the repulsive potential U.
 ///   ν_er = ν_ed - Λ_e e                                                          A (39)
-///   ν_r = A (J_tᵀ y - k_o ∇U)   with J_t ν_r = ν_er                              docs/papers.md A10-A12
-/// and its exact derivative. A is the constrained inverse, so joints allow ν_r whatever the path asks for. Rows of a task that
-/// rows before it leave no motion for are dropped, and told; which of them goes first then depends on the axes of World, so a
-/// first task that asks for more than the mechanism can do is refused at the start.
+///   ν_r = A (J_tᵀ y - k_o ∇U)   with J_t ν_r + D y = ν_er                        docs/papers.md A10-A12
+/// and its exact derivative. A is the constrained inverse, so joints allow ν_r whatever the path asks for. Tasks without damping
+/// D are met as they are asked for; those with it as well as what is left allows, which is the same in every World. A task
+/// without damping that asks for more than there is is refused at the start; on the way rows are dropped, and told.
 class TaskLaw final : public PortLaw {
  public:
-  TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion);
-
-  void settle(Instant at, const Bodies& bodies) override;
+  TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, LimitRepulsion limits = {});
 
  protected:
   Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) override;
+  void choose_sides(Instant at, const Bodies& bodies) override;
   void track(double t) override;
   std::string cannot() const override;
 
@@ -62,15 +65,17 @@ class TaskLaw final : public PortLaw {
 
   TaskLawSpec spec_;
   Repulsion repulsion_;
+  LimitRepulsion limits_;
   std::vector<Follower> followers_;
   std::vector<int> task_of_row_, axis_of_row_;  // axis 0..2 linear, 3..5 angular, World
   std::vector<Field> X_;                        // A J_tᵀ, per row
   Field away_, flow_, rest_;                    // A ∇U; ν_r with its forces; ν̇_r without ẏ
-  VecX wanted_, wanted_dot_, y_, y_dot_;
+  VecX damping_, wanted_, wanted_dot_, y_, y_dot_;
   MatX gram_, L_;
   std::vector<bool> kept_;
   Port unit_, slope_, slope_rate_, f_dot_;
-  int reached_ = 0, switches_ = 0;
+  int reached_ = 0, switches_ = 0, clear_ = -1, within_ = -1;
+  std::size_t clearance_ = 0;
 };
 
 }  // namespace invar

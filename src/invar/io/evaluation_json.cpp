@@ -88,7 +88,7 @@ void add_partition(const Model& model, const Partition& p, Json& out) {
   out["Q"] = numbers(p.Q);
   Json freedoms = Json::array();
   for (const Joint& joint : model.joints())
-    for (int k = 0; k < joint.nv; ++k) freedoms.push_back(joint.nv == 1 ? joint.name : joint.name + "." + std::to_string(k));
+    for (int k = 0; k < joint.nv; ++k) freedoms.push_back(freedom_name(joint, k));
   out["freedoms"] = freedoms;
   out["E"] = list(p.joint_rates);
   out["qddot"] = numbers(p.vdot);

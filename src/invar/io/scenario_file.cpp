@@ -90,7 +90,7 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
   s.edits = edits.events;
   auto models = models_of(s);
   if (!models) refuse_edit(edits, models.error());
-  s.environments = read_environments(root, models ? *models : std::vector{s.model});
+  s.environments = read_environments(root, models ? *models : std::vector{s.model}, s.seed);
   if (auto drive = read_drives(root, *s.model, s.start_time, s.start)) s.environments.push_back(std::move(drive));
   s.controllers = read_controllers(root, s);
   if (!s.controllers.empty() && !s.edits.empty())

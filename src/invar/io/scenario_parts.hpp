@@ -12,9 +12,10 @@ namespace invar {
 Method read_method(const TomlTable& root);
 Sampling read_sampling(const TomlTable& root, const Method& method);
 Start read_start(const TomlTable& root, const Model& model);
-/// [[disturbance]] and [[effort]]; names are those of the first model that has them.
+/// [[disturbance]] and [[effort]]; names are those of the first model that has them. The seed is that of random signals.
 std::vector<std::shared_ptr<const Environment>> read_environments(const TomlTable& root,
-                                                                  const std::vector<std::shared_ptr<const Model>>& models);
+                                                                  const std::vector<std::shared_ptr<const Model>>& models,
+                                                                  std::uint64_t seed);
 /// [[edit]], those of one instant together, and the tables that they came from.
 struct EditTables {
   std::vector<EditEvent> events;

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <utility>
 
+#include "invar/base/random.hpp"
 #include "invar/control/disturbance.hpp"
 #include "invar/control/drive.hpp"
 #include "invar/io/scenario_parts.hpp"
@@ -28,8 +29,11 @@ Signal scaled(Table s, double c) {
   for (double& x : s.values) x *= c;
   return s;
 }
+Signal scaled(Noise s, double c) { return s.deviation *= std::abs(c), s; }
 
-const std::vector<std::string> kKinds = {"constant", "step", "pulse", "sine", "ramp", "polynomial", "table"};
+const std::vector<std::string> kKinds = {"constant", "step", "pulse", "sine", "ramp", "polynomial", "table", "random"};
+
+constexpr auto kUnnamed = static_cast<std::uint64_t>(-1);
 
 Signal read_kind(const TomlTable& t, int kind) {
   switch (kind) {
@@ -39,8 +43,24 @@ Signal read_kind(const TomlTable& t, int kind) {
     case 3: return Sinusoid{t.number("amplitude", 1.0), t.number("frequency"), t.number("phase", 0.0), t.number("offset", 0.0)};
     case 4: return Ramp{t.number("from"), t.number("to"), t.number("before", 0.0), t.number("after", 1.0)};
     case 5: return Polynomial{t.numbers("coefficients"), t.number("origin", 0.0)};
-    default: return Table{t.numbers("times"), t.numbers("values")};
+    case 6: return Table{t.numbers("times"), t.numbers("values")};
+    default: break;
   }
+  Noise noise{t.number("deviation", 1.0), t.number("hold"), kUnnamed};
+  if (t.has("stream")) {
+    const int stream = t.integer("stream", 0);
+    if (stream < 0) t.refuse("stream", "a stream is numbered from 0 on");
+    noise.seed = static_cast<std::uint64_t>(stream);
+  }
+  return noise;
+}
+
+// Random signals are told apart by the streams that they name; those that name none have one each, by where they stand.
+Signal of_run(Signal signal, std::uint64_t seed, int place) {
+  if (auto* noise = std::get_if<Noise>(&signal)) {
+    noise->seed = Random(seed, noise->seed != kUnnamed ? 2 * noise->seed : 2 * static_cast<std::uint64_t>(place) + 1).bits();
+  }
+  return signal;
 }
 
 // An error of the control room belongs to the table that was read, at the key it names if it names one.
@@ -61,14 +81,14 @@ std::shared_ptr<const Environment> built(const TomlTable& table, const Models& m
   return nullptr;
 }
 
-std::shared_ptr<const Environment> read_disturbance(const TomlTable& table, const Models& models) {
+std::shared_ptr<const Environment> read_disturbance(const TomlTable& table, const Models& models, std::uint64_t seed, int place) {
   DisturbanceSpec spec;
   spec.body = table.string("body", "");
   spec.frame = table.string("frame", "");
   spec.axes = table.choice("axes", {"world", "body"}, 0) == 0 ? Axes::World : Axes::Local;
   spec.force = table.vec3("force", Vec3::Zero());
   spec.moment = table.vec3("moment", Vec3::Zero());
-  spec.signal = read_signal(table, "signal");
+  spec.signal = of_run(read_signal(table, "signal"), seed, place);
   if (spec.body.empty() == spec.frame.empty()) {
     table.refuse("", "a disturbance acts at a 'body' (its centre of mass) or at a 'frame': name one of them");
     return nullptr;
@@ -77,14 +97,14 @@ std::shared_ptr<const Environment> read_disturbance(const TomlTable& table, cons
   return built<Disturbance>(table, models, spec);
 }
 
-std::shared_ptr<const Environment> read_effort(const TomlTable& table, const Models& models) {
+std::shared_ptr<const Environment> read_effort(const TomlTable& table, const Models& models, std::uint64_t seed, int place) {
   EffortSpec spec;
   spec.joint = table.string("joint");
   spec.freedom = table.integer("freedom", 0);
   const double value = table.number("value", 1.0);
   if (!table.has("value") && !table.has("signal"))
     table.refuse("", "an effort needs a 'value', a 'signal' or both (they multiply)");
-  spec.signal = std::visit([&](const auto& s) { return scaled(s, value); }, read_signal(table, "signal"));
+  spec.signal = of_run(std::visit([&](const auto& s) { return scaled(s, value); }, read_signal(table, "signal")), seed, place);
   if (spec.joint.empty()) return nullptr;
   return built<EffortSignal>(table, models, spec);
 }
@@ -147,12 +167,14 @@ Signal read_signal(const TomlTable& table, const char* key) {
   return out;
 }
 
-std::vector<std::shared_ptr<const Environment>> read_environments(const TomlTable& root, const Models& models) {
+std::vector<std::shared_ptr<const Environment>> read_environments(const TomlTable& root, const Models& models,
+                                                                  std::uint64_t seed) {
   std::vector<std::shared_ptr<const Environment>> out;
+  int place = 0;
   for (const TomlTable& t : root.tables("disturbance"))
-    if (auto e = read_disturbance(t, models)) out.push_back(std::move(e));
+    if (auto e = read_disturbance(t, models, seed, place++)) out.push_back(std::move(e));
   for (const TomlTable& t : root.tables("effort"))
-    if (auto e = read_effort(t, models)) out.push_back(std::move(e));
+    if (auto e = read_effort(t, models, seed, place++)) out.push_back(std::move(e));
   return out;
 }
 

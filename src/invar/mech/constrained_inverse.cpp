@@ -175,24 +175,26 @@ void ConstrainedInverse::add_rate(int j, const Wrench& on_parent, const Vec3& tu
     port[static_cast<std::size_t>(joint.parent)].moment += arm_rate_[static_cast<std::size_t>(j)].cross(on_parent.force);
 }
 
+// The derivative of the wrench of an effort on one freedom.
+void ConstrainedInverse::add_effort_rate(int j, int freedom, double effort, double effort_rate, Port& port) const {
+  const JointAt& at = joint(j);
+  const Joint& of = model_.joints()[static_cast<std::size_t>(j)];
+  const Vec6 dual = at.dual.col(freedom);
+  const Wrench unit{-dual.head<3>(), -dual.tail<3>()};  // on the parent
+  Vec3 turning = body_state(bodies_, of.parent).w_WB;
+  if (of.kind == JointKind::Universal && freedom == 1) turning += at.v[0] * at.S.col(0).head<3>();
+  add_rate(j, effort * unit, turning, port);
+  add(j, effort_rate * unit, port);
+}
+
 // A coupling pulls with its effort on the driven freedom and with -slope times it on the driving one.
 void ConstrainedInverse::add_coupling_rates(const VecX& efforts, Port& port) const {
   for (Eigen::Index c = 0; c < efforts.size(); ++c) {
     const Coupling& coupling = model_.couplings()[static_cast<std::size_t>(c)];
     const Driven p = driven_by(coupling, coupling_q_[c]);
-    const auto pull = [&](int j, int freedom, double effort, double effort_rate) {
-      const JointAt& at = joint(j);
-      const Joint& of = model_.joints()[static_cast<std::size_t>(j)];
-      const Vec6 dual = at.dual.col(freedom);
-      const Wrench unit{-dual.head<3>(), -dual.tail<3>()};  // on the parent
-      Vec3 turning = body_state(bodies_, of.parent).w_WB;
-      if (of.kind == JointKind::Universal && freedom == 1) turning += at.v[0] * at.S.col(0).head<3>();
-      add_rate(j, effort * unit, turning, port);
-      add(j, effort_rate * unit, port);
-    };
-    pull(coupling.joint, coupling.freedom, efforts[c], 0);
-    pull(coupling.of, coupling.of_freedom, -p.slope * efforts[c],
-         -p.curvature * joint(coupling.of).v[coupling.of_freedom] * efforts[c]);
+    add_effort_rate(coupling.joint, coupling.freedom, efforts[c], 0, port);
+    add_effort_rate(coupling.of, coupling.of_freedom, -p.slope * efforts[c],
+                    -p.curvature * joint(coupling.of).v[coupling.of_freedom] * efforts[c], port);
   }
 }
 
@@ -251,6 +253,13 @@ void ConstrainedInverse::add_efforts(const VecX& efforts, Port& port) const {
   for (int j = 0; j < static_cast<int>(joints_.size()); ++j) {
     const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
     if (joint.nv > 0) add(j, -effort_wrench(this->joint(j), efforts.segment(joint.v0, joint.nv)), port);
+  }
+}
+
+void ConstrainedInverse::add_effort_rates(const VecX& efforts, const VecX& rates, Port& port) const {
+  for (int j = 0; j < static_cast<int>(joints_.size()); ++j) {
+    const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
+    for (int k = 0; k < joint.nv; ++k) add_effort_rate(j, k, efforts[joint.v0 + k], rates[joint.v0 + k], port);
   }
 }
 

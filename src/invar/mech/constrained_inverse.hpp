@@ -61,6 +61,8 @@ class ConstrainedInverse {
   /// Adds the wrenches of reactions, or of efforts, on both bodies of every joint, about the centres of mass.
   void add_reactions(const std::vector<Wrench>& reactions, Port& port) const;
   void add_efforts(const VecX& efforts, Port& port) const;
+  /// Adds the derivative of what add_efforts adds, the efforts changing at `rates`: their wrenches ride on axes and arms.
+  void add_effort_rates(const VecX& efforts, const VecX& rates, Port& port) const;
 
   /// Adds what acts on the bodies by itself, about the centres of mass: gravity, joints, tendons; `at_rest` without what rates of
   /// joints do. Angles are taken within half a turn. Returns the power that is lost, W.
@@ -80,6 +82,7 @@ class ConstrainedInverse {
   Twist convection(int j, const Accelerations& w) const;
   void add(int j, const Wrench& on_parent, Port& port) const;
   void add_rate(int j, const Wrench& on_parent, const Vec3& turning, Port& port) const;
+  void add_effort_rate(int j, int freedom, double effort, double effort_rate, Port& port) const;
   void add_coupling_rates(const VecX& efforts, Port& port) const;
   Verdict solve(KktInput input, Field& out);
 

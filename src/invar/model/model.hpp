@@ -63,6 +63,11 @@ struct Joint {
   }
 };
 
+/// "elbow", or "wrist.1" where a joint has several freedoms.
+inline std::string freedom_name(const Joint& joint, int freedom) {
+  return joint.nv == 1 ? joint.name : joint.name + "." + std::to_string(freedom);
+}
+
 struct Coupling {
   std::string name;
   int joint, freedom;  ///< driven

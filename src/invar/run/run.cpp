@@ -38,6 +38,7 @@ class Loop {
   }
 
   Result<void> build_controllers();
+  Result<void> check_metrics() const;
   Result<Outcome> run(const State& start);
 
  private:
@@ -56,7 +57,7 @@ class Loop {
   double sample_time(long j) const;
   bool look_before(double t);
   void settle_control(double t);
-  void account_for_control();
+  std::vector<Metric> metrics() const;
   bool go_on();
   bool stopped();
   bool failed(const Verdict& verdict, double t);
@@ -317,18 +318,33 @@ void Loop::settle_control(double t) {
   for (const auto& c : controllers_) c->settle(t, bodies_);
 }
 
-// Metrics "<controller>.<what>.{final, largest, rms}" and "<controller>.<clause>", and the certificates themselves.
-void Loop::account_for_control() {
+// All that the run reports by name; of controllers "<controller>.<what>.{final, largest, rms}" and "<controller>.<clause>".
+std::vector<Metric> Loop::metrics() const {
+  std::vector<Metric> out = tally_.metrics();
+  out.push_back({"rank", static_cast<double>(watch_.mobility().rank), "1", {}});
+  out.push_back({"freedoms", static_cast<double>(watch_.mobility().freedoms), "1", {}});
+  out.push_back({"singular_passages", static_cast<double>(watch_.passages()), "1", {}});
+  out.push_back({"rank_changes", static_cast<double>(watch_.rank_changes()), "1", {}});
   for (const auto& c : controllers_) {
-    c->law().conclude();
     for (const Tracking& t : c->law().tracking())
       for (const auto& [what, value] : {std::pair{"final", t.last}, {"largest", t.largest}, {"rms", t.rms()}})
-        out_.metrics.push_back({c->name() + "." + t.name + "." + what, std::abs(value), t.unit, {}});
+        out.push_back({c->name() + "." + t.name + "." + what, std::abs(value), t.unit, {}});
     const Certificate certificate = c->certificate();
     for (const Clause& clause : certificate.clauses())
-      out_.metrics.push_back({c->name() + "." + clause.name, clause.worst, clause.unit, {}});
-    out_.control.push_back({c->name(), certificate, c->law().tracking()});
+      out.push_back({c->name() + "." + clause.name, clause.worst, clause.unit, {}});
   }
+  return out;
+}
+
+// A law about a metric that there will not be is refused before the first step.
+Result<void> Loop::check_metrics() const {
+  std::vector<std::string> names;
+  for (const Metric& m : metrics()) names.push_back(m.name);
+  for (const Law& law : scenario_.laws)
+    if (law.name == "metric" && std::find(names.begin(), names.end(), law.field) == names.end())
+      return fail(ErrorKind::Scenario, fmt::format("[must] speaks of a metric '{}' that this run does not have{}", law.field,
+                                                   did_you_mean(law.field, names)));
+  return {};
 }
 
 bool Loop::go_on() {
@@ -365,12 +381,11 @@ Result<Outcome> Loop::outcome() {
   if (options_.sink != nullptr)
     if (auto ended = options_.sink->end(); !ended) return tl::unexpected(ended.error());
   out_.notes = watch_.notes();
-  out_.metrics = tally_.metrics();
-  out_.metrics.push_back({"rank", static_cast<double>(watch_.mobility().rank), "1", {}});
-  out_.metrics.push_back({"freedoms", static_cast<double>(watch_.mobility().freedoms), "1", {}});
-  out_.metrics.push_back({"singular_passages", static_cast<double>(watch_.passages()), "1", {}});
-  out_.metrics.push_back({"rank_changes", static_cast<double>(watch_.rank_changes()), "1", {}});
-  account_for_control();
+  for (const auto& c : controllers_) {
+    c->law().conclude();
+    out_.control.push_back({c->name(), c->certificate(), c->law().tracking()});
+  }
+  out_.metrics = metrics();
   out_.laws = judge_.verdicts(tally_, evaluation_, out_.metrics);
   out_.wall = seconds_since(began_);
   return out_;
@@ -401,6 +416,7 @@ Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
   }
   Loop loop(scenario, options, std::move(leg), std::move(layout));
   if (auto built = loop.build_controllers(); !built) return fail(ErrorKind::Scenario, built.error().what, scenario.path);
+  if (auto known = loop.check_metrics(); !known) return fail(ErrorKind::Scenario, known.error().what, scenario.path);
   return loop.run(*start);
 }
 

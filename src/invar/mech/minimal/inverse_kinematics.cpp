@@ -117,13 +117,12 @@ class Search {
 
 }  // namespace
 
-Verdict reach(const JointTree& tree, int frame, const Pose& X_WE, const VecX& q, const VecX& wound, const ReachOptions& options,
-              Reach& out) {
-  const Frame& f = tree.model().frames()[static_cast<std::size_t>(frame)];
-  const Search search(tree, f, X_WE, wound, options);
+Verdict reach(const JointTree& tree, const Frame& frame, const Pose& X_WE, const VecX& q, const VecX& wound,
+              const ReachOptions& options, Reach& out) {
+  const Search search(tree, frame, X_WE, wound, options);
   out = {};
   out.q = q;
-  if (const Verdict verdict = search.look(out); !verdict.ok() || f.body == kWorld) return verdict;
+  if (const Verdict verdict = search.look(out); !verdict.ok() || frame.body == kWorld) return verdict;
   double mu = 1e-2;
   Reach next;
   VecX tangent;

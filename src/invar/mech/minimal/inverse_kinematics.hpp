@@ -20,9 +20,9 @@ struct Reach {
   bool reached = false;  ///< both within tolerance; otherwise q is the best that was found
 };
 
-/// Coordinates at which a named frame has a pose in World, or comes as near to it as limits of joints and closures let it, from q
+/// Coordinates at which a frame has a pose in World, or comes as near to it as limits of joints and closures let it, from q
 /// (damped least squares). A joint at its limit stays there as long as the search pushes against it. Fails as the closures do.
-Verdict reach(const JointTree& tree, int frame, const Pose& X_WE, const VecX& q, const VecX& wound, const ReachOptions& options,
-              Reach& out);
+Verdict reach(const JointTree& tree, const Frame& frame, const Pose& X_WE, const VecX& q, const VecX& wound,
+              const ReachOptions& options, Reach& out);
 
 }  // namespace invar

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "invar/control/joint_law.hpp"
+#include "invar/io/scenario_parts.hpp"
+
+namespace invar {
+
+/// Readers of one [[control]] table, and what they share. See docs/control.md.
+using MakeLaw = std::function<std::unique_ptr<ControlLaw>(const Model&)>;
+
+struct ControlTable {
+  const TomlTable& table;
+  const Scenario& scenario;
+  const Model& nominal;
+  std::string folder;  ///< of the scenario
+};
+
+MakeLaw read_task_law(const ControlTable& r);
+MakeLaw read_body_law(const ControlTable& r, bool poses);
+MakeLaw read_joint_law(const ControlTable& r, JointLawSpec::Kind kind);
+MakeLaw read_impedance(const ControlTable& r);
+
+/// A number above zero, or at least zero.
+double positive(const TomlTable& t, const char* key, double fallback, bool zero = false);
+
+/// A body, or a frame of one, by name: { body = "b" } is its body frame, with com = true about its centre of mass.
+bool read_frame(const TomlTable& t, const Model& model, std::string& name, int& body, Pose& X_BE);
+/// A joint and one of its scalar freedoms: { joint = "elbow", freedom = 0 }.
+bool read_freedom(const TomlTable& t, const Model& model, int& joint, int& freedom);
+
+/// The path of a frame under 'path'; with from_start it is moved so that it begins where the frame is.
+std::optional<PoseReference> read_path(const TomlTable& t, const ControlTable& r, int body, const Pose& X_BE, bool position,
+                                       bool attitude);
+
+}  // namespace invar
