@@ -198,7 +198,9 @@ TEST(LimitRepulsion, PushesDownItsPotentialAndSaysHowThatChanges) {
       U.push_back(limits.energy(at));
       limits.add_gradient(at, g[i], rates[i]);
       // In the middle between limits that are 0.8 away.
-      if (i == 0) EXPECT_NEAR(limits.excess(at).amount, -0.8, 1e-9);
+      if (i == 0) {
+        EXPECT_NEAR(limits.excess(at).amount, -0.8, 1e-9);
+      }
     }
     expect_derivatives(U, g, rates[2], power(g[2], bodies[2]), h, std::to_string(k) + ": " + describe(s.mechanism.spec));
   }
