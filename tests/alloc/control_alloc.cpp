@@ -8,6 +8,7 @@
 #include "invar/control/impedance_law.hpp"
 #include "invar/control/joint_law.hpp"
 #include "invar/control/task_law.hpp"
+#include "support/controlled.hpp"
 #include "support/moving_mechanisms.hpp"
 #include "support/states.hpp"
 
@@ -32,8 +33,16 @@ ControllerSpec spec_of(const Sample& s, const Case& c) {
   Task task;
   task.name = "follow", task.body = static_cast<int>(s.bodies.size()) - 1;
   task.path = [p = s.bodies.back().p_WC](Instant at) { return PoseJet{p + Vec3(0.1 * at.t, 0, 0), Vec3(0.1, 0, 0)}; };
-  law.tasks = {task};
-  spec.law = [law](const Model& model) { return std::make_unique<TaskLaw>(model, law, Repulsion(model, {}, {})); };
+  law.tasks = {task, task};
+  law.tasks[1].name = "aside", law.tasks[1].body = 0, law.tasks[1].damping = 1e-3;
+  law.gains.integral_linear = law.gains.integral_angular = 1;
+  const std::vector<LimitedFreedom> limits = limits_about(s.model, s.bodies, 1);
+  spec.law = [law, limits](const Model& model) {
+    Obstacle o;
+    o.kind = Obstacle::Kind::Capsule, o.b = Vec3(1, 0, 0);
+    return std::make_unique<TaskLaw>(model, law, Repulsion(model, {o}, {{0, Vec3(0.1, 0, 0), 0.1, Vec3(0, 0.5, 0)}}),
+                                     LimitRepulsion(model, limits, 0.1, 0.3));
+  };
   spec.period = c.period;
   if (c.disturbed) spec.noise = {1e-4, 1e-4, 1e-3, 1e-3}, spec.delay = 2 * c.period;
   for (const Joint& joint : s.model.joints())

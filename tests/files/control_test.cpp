@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a [[control]] table asks for and no controller does is refused in words before the run.
+#include <gtest/gtest.h>
+
+#include "invar/io/scenario_file.hpp"
+#include "invar/run/run.hpp"
+
+namespace invar {
+namespace {
+
+const std::string kPath = INVAR_SOURCE_DIR "/scenarios/here.toml";
+
+std::string scenario(const std::string& control, const std::string& more = "") {
+  return "model = '../models/arm.toml'\n[time]\nend = 1\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n"
+         "[initial.joints]\nshoulder = { q = -0.6 }\nelbow = { q = 1.4 }\nbend = { q = -0.8 }\n"
+         "[[control]]\nname = 'arm'\n" +
+         control + "\n" + more;
+}
+
+const std::string kHere = "from_start = true, path = { position = { kind = 'fixed', p = [0, 0, 0] } }";
+std::string task(const std::string& more) {
+  return "law = 'task'\ntasks = [{ frame = 'tip', follow = 'position', " + kHere + " }]\n" + more;
+}
+
+struct Bad {
+  std::string text;
+  const char* sentence;
+};
+class ControlRefused : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(ControlRefused, InWords) {
+  const auto s = parse_scenario(GetParam().text, kPath);
+  ASSERT_FALSE(s);
+  EXPECT_EQ(s.error().where.rfind(kPath, 0), 0u) << s.error().text();
+  EXPECT_NE(s.error().what.find(GetParam().sentence), std::string::npos) << s.error().text();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, ControlRefused,
+    ::testing::Values(
+        Bad{scenario("law = 'tasks'"), "did you mean 'task'"}, Bad{scenario("law = 'task'"), "at least one entry"},
+        Bad{scenario("law = 'task'\ntasks = [{ frame = 'tipp', " + kHere + " }]"), "did you mean 'tip'"},
+        Bad{scenario("law = 'task'\ntasks = [{ frame = 'tip', path = { position = { kind = 'fixed', p = [9, 0, 0] }, attitude = "
+                     "{ kind = 'fixed' } } }]"),
+            "leaves what can be reached"},
+        Bad{scenario("law = 'task'\ntasks = [{ body = 'hand', follow = 'position', path = { position = { kind = 'fixed', p = [0, "
+                     "0, 9] } } }]"),
+            "leaves what can be reached"},
+        Bad{scenario(task("gains = { linear = 0, angular = 1 }")), "positive definite"},
+        Bad{scenario(task("gains = { rate = -1 }")), "at least 0"},
+        Bad{scenario("law = 'task'\ntasks = [{ frame = 'tip', follow = 'position', damping = 0.1, " + kHere + " }]"),
+            "the first task"},
+        // The upper link is carried by two hinges: its centre has two rates, of which the tip needs one.
+        Bad{scenario("law = 'task'\ntasks = [{ frame = 'tip', follow = 'position', " + kHere +
+                     " }, { body = 'upper', follow = 'position', " + kHere + " }]"),
+            "with 'damping' (1e-3) it is followed as well as what is left allows"},
+        Bad{scenario(task("integral = { linear = 0 }")), "needs 'linear'"},
+        Bad{scenario(task("integral = { linear = 1 }\nas_printed = true")), "the printed law has none"},
+        Bad{scenario(task("joint_limits = { strength = 1 }")), "no joint of the nominal model has limits"},
+        Bad{scenario(task("joint_limits = { joints = [{ joint = 'elbo', lower = 0 }] }")), "did you mean 'elbow'"},
+        Bad{scenario(task("joint_limits = { joints = [{ joint = 'elbow', lower = 2, upper = 1 }] }")),
+            "the lower below the upper"},
+        Bad{scenario(task("obstacles = [{ kind = 'sphere', at = [0, 0, 0], width = 0 }]")), "'width' must be positive"},
+        Bad{scenario(task("obstacles = [{ kind = 'capsule', from = [0, 0, 0], to = [0, 0, 0] }]")), "has a length"},
+        Bad{scenario(
+                task("obstacles = [{ kind = 'sphere', at = [0, 0, 0] }]\nguard = [{ body = 'fore', at = [0, 0, 0], from = [0, "
+                     "0, 0], to = [1, 0, 0] }]")),
+            "'at' a point"},
+        Bad{scenario("law = 'slotine_li'\njoints = [{ joint = 'elbow', reference = { kind = 'fixed', value = 1 } }]"),
+            "freedoms"},
+        Bad{scenario("law = 'impedance'\nframe = 'tip'\nstiffness = -1\npath = { position = { kind = 'fixed', p = [0, 0, 0] } }"),
+            "positive semidefinite"},
+        Bad{scenario(task(""), "[[disturbance]]\nbody = 'hand'\nforce = [1, 0, 0]\nsignal = { kind = 'random', hold = 0 }"),
+            "must be held"}));
+
+// What speaks of a run's numbers by name is looked at before the run begins.
+TEST(Must, NamesMetricsThatTheRunHas) {
+  const auto s = parse_scenario(scenario(task(""), "[must]\nmetric = [{ name = 'arm.tip.positon.final', below = 1 }]"), kPath);
+  ASSERT_TRUE(s) << s.error().text();
+  const auto outcome = run(*s);
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().what.find("did you mean 'arm.tip.position.final'"), std::string::npos) << outcome.error().text();
+}
+
+// The same seed, the same noise; another seed or another stream, another.
+TEST(RandomDisturbances, FollowTheSeedOfTheScenario) {
+  const auto end = [](int seed, const std::string& stream) {
+    const auto s =
+        parse_scenario("seed = " + std::to_string(seed) +
+                           "\nmodel = '../models/arm.toml'\n[time]\nend = 0.1\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n"
+                           "[[disturbance]]\nbody = 'hand'\nforce = [0, 1, 0]\nsignal = { kind = 'random', hold = 0.01" +
+                           stream + " }\n",
+                       kPath);
+    EXPECT_TRUE(s) << s.error().text();
+    Load load(*s->model);
+    s->environments[0]->add(0.005, Bodies(s->model->bodies().size()), load);
+    return load.port.back().force.y();
+  };
+  EXPECT_EQ(end(1, ""), end(1, ""));
+  EXPECT_NE(end(1, ""), end(2, ""));
+  EXPECT_NE(end(1, ", stream = 1"), end(1, ", stream = 2"));
+  EXPECT_EQ(end(1, ", stream = 1"), end(1, ", stream = 1"));
+}
+
+}  // namespace
+}  // namespace invar
