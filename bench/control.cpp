@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
+#include "clock.hpp"
 #include "invar/base/random.hpp"
 #include "invar/control/joint_law.hpp"
 #include "invar/control/task_law.hpp"
@@ -19,12 +19,7 @@
 namespace {
 
 using namespace invar;
-
-double now() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
+using bench::now;
 
 PoseJet path(Instant at) {
   PoseJet j;

@@ -10,24 +10,18 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <functional>
 
+#include "clock.hpp"
 #include "invar/mech/fronts.hpp"
 #include "support/block_graphs.hpp"
 
 namespace {
 
 using namespace invar;
+using bench::now;
 using namespace invar::graphs;
 using Sparse = Eigen::SparseMatrix<double>;
-
-/// Processor time of this thread, s: what others do on the machine disturbs it least.
-double now() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 /// Best of several runs, in microseconds.
 double best_time(const std::function<void()>& run, double budget = 0.3) {

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
+#include "clock.hpp"
 #include "invar/integrate/make.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/mech/augmented.hpp"
@@ -19,12 +19,7 @@
 namespace {
 
 using namespace invar;
-
-double now() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
+using bench::now;
 
 struct Case {
   std::string name;
