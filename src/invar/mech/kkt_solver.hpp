@@ -15,9 +15,10 @@ struct KktInput {
   bool dynamics = true;
   bool settled =
       false;  ///< the bodies lie on the constraints: only then a redundancy that rests on dimensions can be told from none
-  bool again = false;                        ///< the bodies are those of the last solve: factors made there may be kept
-  const Port* port = nullptr;                ///< about the centres of mass; null: none
-  const VecX* efforts = nullptr;             ///< per joint freedom; null: none
+  bool again = false;             ///< the last solve was a success, at these bodies and driving coordinates: factors may be kept
+  bool reactions = true;          ///< false: nobody asks for reactions, which may be left as they are
+  const Port* port = nullptr;     ///< about the centres of mass; null: none
+  const VecX* efforts = nullptr;  ///< per joint freedom; null: none
   const std::vector<Twist>* bias = nullptr;  ///< per joint: added to the acceleration of M in F along its rows, at M, World
   const VecX* coupling_bias = nullptr;       ///< per coupling: added to its right side
   const VecX* coupling_q = nullptr;          ///< per coupling: its driving coordinate, turns counted; null: as measured

@@ -41,8 +41,8 @@ void TreeSolver::start_columns(const Bodies& bodies, const KktInput& input) {
   Store& s = *store_;
   std::fill(s.lambda.begin(), s.lambda.end(), 0.0);
   std::fill(s.right.begin(), s.right.end(), 0.0);
-  for (const int c : s.starts) {
-    Column& column = s.columns[c];
+  for (const RowStart& start : s.starts) {
+    Column& column = s.columns[start.column];
     column.f = column.n = V{};
     for (int k = 0; k < 3; ++k) column.t[k] = 0;
   }
@@ -63,6 +63,8 @@ void TreeSolver::start_columns(const Bodies& bodies, const KktInput& input) {
       case Closure::Sort::Coupling: start_coupling_row(c, bodies, input); break;
     }
   }
+  if (input.dynamics) return;
+  for (RowStart& start : s.starts) start.f = s.columns[start.column].f, start.n = s.columns[start.column].n;
 }
 
 // A ball needs no axes: its rows are World's, its right side has no velocity product of its own. Where some row is redundant it
@@ -161,23 +163,37 @@ void TreeSolver::start_coupling_row(int c, const Bodies& bodies, const KktInput&
   start_dual_row(closure.row, coupling.of, coupling.of_freedom, -closure.unit * p.slope, bodies, input.dynamics);
 }
 
+Verdict TreeSolver::solve_closures(const Bodies& bodies, bool dynamics) {
+  const Store& s = *store_;
+  if (const Verdict verdict = factor_closures(); !verdict.ok()) return verdict;
+  reduce_right();
+  // A row left out must agree with the others: what is left of its right side is an acceleration nobody can give. In a projection
+  // the residual is the judge, not this.
+  if (dynamics && rank_ < rows_) {
+    double scale = model_.gravity().norm();
+    for (const double right : s.right) scale = std::max(scale, std::abs(right));
+    const double bound = kContradiction * (scale + centripetal(bodies, model_.length()));
+    for (int k = rank_; k < rows_; ++k)
+      if (std::abs(s.reduced[k]) > bound) return {Status::Contradictory, -1, joint_of_row(s.order[k]), s.reduced[k]};
+  }
+  find_multipliers();
+  return {};
+}
+
 // L D Lᵀ of Lambda, always on the row with the largest pivot over its own diagonal; rows beyond the rank carry nothing.
 // L stands below the diagonal and 1/D on it, in the order of elimination: rows and columns are swapped along the way.
-Verdict TreeSolver::solve_closures(const Bodies& bodies, bool dynamics) {
+Verdict TreeSolver::factor_closures() {
   Store& s = *store_;
   const int n = rows_;
   double* L = s.lambda.data();
-  double* y = s.multiplier.data();
   const auto row = [&](int i) { return L + static_cast<std::ptrdiff_t>(i) * n; };
   // All rows measure metres, and a push along one moves no more than everything there is: pivot · total mass is a squared sine
   // between the row and those of the tree, as pivot / diagonal is one between the row and other closures. A row that moves
   // nothing has the round-off of its columns as diagonal.
   const double least = 1e-11 / s.total_mass;
-  double scale = model_.gravity().norm();
   for (int i = 0; i < n; ++i) {
-    s.order[i] = i, y[i] = s.right[i];
+    s.order[i] = i;
     s.diagonal[i] = row(i)[i] > least ? row(i)[i] : std::numeric_limits<double>::infinity();
-    scale = std::max(scale, std::abs(y[i]));
   }
   weakest_kept_ = 1, strongest_left_ = 0, weakest_row_ = -1, rank_ = n;
 
@@ -207,28 +223,35 @@ Verdict TreeSolver::solve_closures(const Bodies& bodies, bool dynamics) {
     for (int i = k + 1; i < n; ++i) {
       double* target = row(i);
       const double l = target[k] = column[i] * inverse;
-      y[i] -= l * y[k];
       for (int j = k + 1; j <= i; ++j) target[j] -= l * column[j];
     }
   }
 
-  // A row left out must agree with the others: what is left of its right side is an acceleration nobody can give. In a projection
-  // the residual is the judge, not this.
-  if (dynamics && rank_ < n) {
-    const double bound = kContradiction * (scale + centripetal(bodies, model_.length()));
-    for (int k = rank_; k < n; ++k)
-      if (std::abs(y[k]) > bound) return {Status::Contradictory, -1, joint_of_row(s.order[k]), y[k]};
-  }
+  return {};
+}
 
-  // Back substitution over the rows that were kept, then out of the order of elimination.
-  for (int k = rank_; k < n; ++k) y[k] = 0;
+// L⁻¹ times the right side, in the order of elimination.
+void TreeSolver::reduce_right() {
+  Store& s = *store_;
+  double* y = s.reduced.data();
+  for (int i = 0; i < rows_; ++i) {
+    const double* row = s.lambda.data() + static_cast<std::ptrdiff_t>(i) * rows_;
+    y[i] = s.right[s.order[i]];
+    for (int k = 0; k < std::min(i, rank_); ++k) y[i] -= row[k] * y[k];
+  }
+}
+
+// Back substitution over the rows that were kept, then out of the order of elimination.
+void TreeSolver::find_multipliers() {
+  Store& s = *store_;
+  double* y = s.reduced.data();
+  const auto row = [&](int i) { return s.lambda.data() + static_cast<std::ptrdiff_t>(i) * rows_; };
+  for (int k = rank_; k < rows_; ++k) y[k] = 0;
   for (int k = rank_ - 1; k >= 0; --k) {
     y[k] *= row(k)[k];
     for (int i = k + 1; i < rank_; ++i) y[k] -= row(i)[k] * y[i];
   }
-  for (int k = 0; k < n; ++k) s.right[s.order[k]] = y[k];
-  std::copy(s.right.begin(), s.right.end(), s.multiplier.begin());
-  return {};
+  for (int k = 0; k < rows_; ++k) s.multiplier[s.order[k]] = y[k];
 }
 
 // Exchanges rows and columns a < b of the symmetric matrix of which the lower part is stored.
@@ -240,7 +263,6 @@ void TreeSolver::swap_rows(int a, int b) {
   for (int j = b + 1; j < rows_; ++j) std::swap(at(j, a), at(j, b));
   std::swap(at(a, a), at(b, b));
   std::swap(s.diagonal[a], s.diagonal[b]);
-  std::swap(s.multiplier[a], s.multiplier[b]);
   std::swap(s.order[a], s.order[b]);
 }
 

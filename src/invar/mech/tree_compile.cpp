@@ -204,6 +204,7 @@ void TreeSolver::compile_columns() {
   s.multiplier.assign(rows_, 0);
   s.diagonal.assign(rows_, 0);
   s.pivot_column.assign(rows_, 0);
+  s.reduced.assign(rows_, 0);
   s.order.assign(rows_, 0);
   s.direction.assign(rows_, Vec6::Zero());
   mark_starts();
@@ -215,8 +216,8 @@ void TreeSolver::mark_starts() {
   std::vector<bool> touched(s.columns.size(), false);
   const auto begin = [&](int body, int id) {
     if (body == kWorld) return;
-    const int column = s.column_at(s.slot_of_body[body], id);
-    if (!touched[column]) s.starts.push_back(column);
+    const int slot = s.slot_of_body[body], column = s.column_at(slot, id);
+    if (!touched[column]) s.starts.push_back({.column = column, .slot = slot});
     touched[column] = true;
   };
   for (Closure& closure : s.closures) {
@@ -277,6 +278,7 @@ bool TreeSolver::refresh() {
   rank_ = 0, wanted_rank_ = -1;
   weakest_kept_ = 1, strongest_left_ = 0;
   weakest_row_ = -1;
+  kept_ = false;
   return true;
 }
 

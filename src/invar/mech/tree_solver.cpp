@@ -29,7 +29,10 @@ TreeSolver::~TreeSolver() = default;
 
 Verdict TreeSolver::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                           std::vector<Wrench>& reactions) {
-  kinematics(bodies, input, gather_loads(bodies, input));
+  const Port* port = gather_loads(bodies, input);
+  if (input.again && kept_ && !input.dynamics) return solve_again(input, port, accelerations, reactions), Verdict{};
+  kept_ = false;
+  kinematics(bodies, input, port);
   if (rows_ > 0) start_columns(bodies, input);
   if (const Verdict verdict = eliminate(input); !verdict.ok()) return verdict;
   if (rows_ > 0) {
@@ -37,7 +40,8 @@ Verdict TreeSolver::solve(const Bodies& bodies, const KktInput& input, Accelerat
     apply_multipliers();
   }
   expand(input, accelerations, reactions);
-  if (rows_ > 0) closure_reactions(reactions);
+  if (rows_ > 0 && input.reactions) closure_reactions(reactions);
+  kept_ = !input.dynamics;
   return {};
 }
 
@@ -101,16 +105,7 @@ void TreeSolver::kinematics(const Bodies& bodies, const KktInput& input, const P
         break;
       case Hang::Serial: serial_kinematics(i, bodies, input.dynamics); break;
     }
-    if (input.bias && k.joint >= 0) {
-      const Twist& bias = (*input.bias)[k.joint];
-      const V angular = pack(bias.angular), linear = pack(bias.linear);
-      if (k.reversed) {
-        x.alphabar -= angular;
-        x.abar -= linear + cross(angular, x.r - in.R * k.d);
-      } else {
-        x.alphabar += angular, x.abar += linear;
-      }
-    }
+    if (input.bias && k.joint >= 0) add_bias(k, in, (*input.bias)[k.joint], x);
     if (port)
       body_terms(k, x, V::load_end((*port)[k.body].force.data()), V::load((*port)[k.body].moment.data()));
     else
@@ -182,34 +177,21 @@ void TreeSolver::serial_kinematics(int i, const Bodies& bodies, bool dynamics) {
 
 namespace {
 
-// Joint effort of a ball in World axes: efforts are along F's axes and act on the joint's child.
-V ball_effort(const Model& model, const Link& k, const Work& x, const Work& in, const VecX* efforts) {
-  if (!efforts) return V{};
-  const Joint& joint = model.joints()[k.joint];
-  const Vec3 t = efforts->segment<3>(k.effort);
-  if (t.isZero(0)) return V{};
-  const V on_child = (k.reversed ? x.R : in.R) * pack(joint.X_PF.q * t);
-  return k.reversed ? -on_child : on_child;
-}
-
 // Lambda += w wᵀ/delta over the columns of a body, for one freedom.
-void add_to_lambda(Column* columns, int n, int freedom, double inverse, double e, int rows, double* lambda, double* right) {
+void add_to_lambda(const Column* columns, int n, int freedom, double inverse, int rows, double* lambda) {
   for (int a = 0; a < n; ++a) {
     const double scaled = inverse * columns[a].w[freedom];
     double* row = lambda + static_cast<std::ptrdiff_t>(columns[a].id) * rows;
     for (int b = 0; b <= a; ++b) row[columns[b].id] += scaled * columns[b].w[freedom];
-    right[columns[a].id] += e * columns[a].w[freedom];
   }
 }
 
-// The same for a 3x3 inverse inertia: Lambda += Pᵀ I P, right += Pᵀ e.
-void add_block_to_lambda(Column* columns, int n, const kernel::Mat<V>& inverse, const V& e, int rows, double* lambda,
-                         double* right) {
+// The same for a 3x3 inverse inertia: Lambda += Pᵀ I P.
+void add_block_to_lambda(const Column* columns, int n, const kernel::Mat<V>& inverse, int rows, double* lambda) {
   for (int a = 0; a < n; ++a) {
     const V scaled = inverse * columns[a].m;
     double* row = lambda + static_cast<std::ptrdiff_t>(columns[a].id) * rows;
     for (int b = 0; b <= a; ++b) row[columns[b].id] += dot(scaled, columns[b].m);
-    right[columns[a].id] += dot(e, columns[a].m);
   }
 }
 
@@ -242,7 +224,8 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
     };
     switch (k.hang) {
       case Hang::Revolute: {
-        const double delta = eliminate_revolute(k, x, in, efforts ? efforts[k.effort] : 0.0);
+        const double delta = eliminate_revolute(k, x, in);
+        pass_revolute(x, in, efforts ? efforts[k.effort] : 0.0);
         if (!(delta > k.floor)) return no_inertia(delta);
         for (int c = 0; c < k.columns; ++c) {
           Column& p = columns[c];
@@ -250,24 +233,28 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
           p.n += cross(x.r, p.f) - w * x.un;
           p.f -= w * x.uf;
         }
-        if (k.columns > 0) add_to_lambda(columns, k.columns, 0, x.delta_inverse, x.e, rows_, lambda, right);
+        if (k.columns > 0) add_to_lambda(columns, k.columns, 0, x.delta_inverse, rows_, lambda);
+        add_to_right(columns, k.columns, 0, x.e, right);
         break;
       }
       case Hang::Ball:
       case Hang::Root: {
         const V effort = k.hang == Hang::Ball ? ball_effort(model_, k, x, in, input.efforts) : V{};
         const double bulk = first(x.D.c0) * second(x.D.c1) * third(x.D.c2);
-        const double determinant = eliminate_ball(x, effort);
+        const double determinant = eliminate_ball(x);
+        pass_ball(x, effort);
         if (!(determinant > 1e-14 * bulk) || !(bulk > k.floor * k.floor * k.floor)) return no_inertia(determinant);
         for (int c = 0; c < k.columns; ++c) {
           Column& p = columns[c];
           p.m = p.n;
           p.f -= x.Y * p.n;
         }
-        if (k.columns > 0) add_block_to_lambda(columns, k.columns, x.D, x.t, rows_, lambda, right);
+        if (k.columns > 0) add_block_to_lambda(columns, k.columns, x.D, rows_, lambda);
+        add_to_right(columns, k.columns, x.t, &Column::m, right);
         if (k.hang == Hang::Ball) {
           for (int c = 0; c < k.columns; ++c) columns[c].n = cross(x.r, columns[c].f);
-          add_ball_to_inner(x, in, effort);
+          add_ball_to_inner(x, in);
+          pass_ball_to_inner(x, in, effort);
         } else {
           double mass3;
           const double masses = first(x.A.c0) * second(x.A.c1) * third(x.A.c2);
@@ -275,14 +262,16 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
           if (!(mass3 > 1e-14 * masses) || !(masses > k.mass_floor * k.mass_floor * k.mass_floor)) return no_inertia(mass3);
           x.A = Ai;
           for (int c = 0; c < k.columns; ++c) columns[c].n = columns[c].m, columns[c].m = columns[c].f;
-          if (k.columns > 0) add_block_to_lambda(columns, k.columns, Ai, -(Ai * x.pf), rows_, lambda, right);
+          if (k.columns > 0) add_block_to_lambda(columns, k.columns, Ai, rows_, lambda);
+          add_to_right(columns, k.columns, -(Ai * x.pf), &Column::m, right);
         }
         break;
       }
       case Hang::Serial:
         for (int f = 0; f < k.freedoms; ++f) {
           Freedom& q = s.freedoms[k.freedom + f];
-          const double delta = eliminate_freedom(q, x, efforts ? efforts[k.effort + f] : 0.0);
+          const double delta = eliminate_freedom(q, x);
+          pass_freedom(q, x, efforts ? efforts[k.effort + f] : 0.0);
           if (!(delta > (q.is_angular ? k.floor : k.mass_floor))) return no_inertia(delta);
           for (int c = 0; c < k.columns; ++c) {
             Column& p = columns[c];
@@ -290,13 +279,14 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
             p.n -= w * q.un;
             p.f -= w * q.uf;
           }
-          if (k.columns > 0) add_to_lambda(columns, k.columns, f, q.delta_inverse, q.e, rows_, lambda, right);
+          if (k.columns > 0) add_to_lambda(columns, k.columns, f, q.delta_inverse, rows_, lambda);
+          add_to_right(columns, k.columns, f, q.e, right);
         }
         [[fallthrough]];
       case Hang::Fixed:
-        shift(x);
+        shift(x, in);
+        pass_shift(x, in);
         for (int c = 0; c < k.columns; ++c) columns[c].n += cross(x.r, columns[c].f);
-        add_to_inner(x, in);
         break;
     }
     if (k.columns > 0 && k.hang != Hang::Root) pass_columns(columns, k.columns, s.columns);
@@ -379,6 +369,7 @@ void TreeSolver::expand(const KktInput& input, Accelerations& accelerations, std
       case Hang::Revolute: {
         const double acceleration = x.e - dot(x.uf, in.da) - dot(x.un, in.dalpha);
         x.dalpha = in.dalpha + acceleration * x.u;
+        if (!input.reactions) break;
         V f, n;
         joint_wrench(x, in, f, n);
         const double effort = (efforts ? efforts[k.effort] : 0.0) + x.driven - k.armature * acceleration;
@@ -387,7 +378,7 @@ void TreeSolver::expand(const KktInput& input, Accelerations& accelerations, std
       }
       case Hang::Ball:
         x.dalpha = x.t - transposed_times(x.Y, x.da);
-        put(x.pf + x.A * x.da, V{}, k.reversed, reactions[k.joint]);
+        if (input.reactions) put(x.pf + x.A * x.da, V{}, k.reversed, reactions[k.joint]);
         break;
       case Hang::Root:
         x.da = -(x.A * x.pf);
@@ -402,7 +393,7 @@ void TreeSolver::expand(const KktInput& input, Accelerations& accelerations, std
           x.da += q.acceleration * q.sv;
           x.dalpha += q.acceleration * q.sw;
         }
-        serial_reaction(k, x, in, s.freedoms.data() + k.freedom, efforts, reactions[k.joint]);
+        if (input.reactions) serial_reaction(k, x, in, s.freedoms.data() + k.freedom, efforts, reactions[k.joint]);
         break;
     }
     const V alpha = x.alphabar + x.dalpha;

@@ -24,7 +24,7 @@ class TreeSolver final : public KktSolver {
   /// another one now. No heap.
   bool refresh();
 
-  /// Closure rows that depend on others get no force; see closure_rank().
+  /// Closure rows that depend on others get no force; see closure_rank(). Again without dynamics: only loads pass.
   Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                 std::vector<Wrench>& reactions) override;
 
@@ -62,11 +62,18 @@ class TreeSolver final : public KktSolver {
   void start_dual_row(int row, int joint, int freedom, double factor, const Bodies& bodies, bool dynamics);
   Verdict eliminate(const KktInput& input);
   Verdict solve_closures(const Bodies& bodies, bool dynamics);
+  Verdict factor_closures();
+  void reduce_right();
+  void find_multipliers();
   void swap_rows(int a, int b);
   int joint_of_row(int row) const;
   void apply_multipliers();
   void expand(const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions);
   void closure_reactions(std::vector<Wrench>& reactions) const;
+  void solve_again(const KktInput& input, const Port* port, Accelerations& accelerations, std::vector<Wrench>& reactions);
+  void start_loads(const std::vector<Twist>* bias, const Port* port);
+  void start_right(const KktInput& input);
+  void pass_loads(const KktInput& input);
 
   const Model& model_;
   SpanningTree tree_;
@@ -74,6 +81,7 @@ class TreeSolver final : public KktSolver {
   int rows_ = 0, rotors_ = 0, rank_ = 0, wanted_rank_ = -1;
   double weakest_kept_ = 1, strongest_left_ = 0;
   int weakest_row_ = -1;
+  bool kept_ = false;  // the last solve was without dynamics: what it found out can be used again
 };
 
 }  // namespace invar

@@ -14,6 +14,42 @@ inline V pack(const Vec3& a) {
 inline kernel::Triple<double> triple(const Vec3& a) { return {a.x(), a.y(), a.z()}; }
 inline Vec3 unpack(const V& a) { return {kernel::first(a), kernel::second(a), kernel::third(a)}; }
 
+/// Adds the bias of a tree joint to the bias acceleration of its body.
+inline void add_bias(const kernel::Link<V>& k, const kernel::Work<V>& in, const Twist& bias, kernel::Work<V>& x) {
+  const V angular = pack(bias.angular), linear = pack(bias.linear);
+  if (k.reversed) {
+    x.alphabar -= angular;
+    x.abar -= linear + cross(angular, x.r - in.R * k.d);
+  } else {
+    x.alphabar += angular, x.abar += linear;
+  }
+}
+
+/// Joint effort of a ball in World axes: efforts are along F's axes and act on the joint's child.
+inline V ball_effort(const Model& model, const kernel::Link<V>& k, const kernel::Work<V>& x, const kernel::Work<V>& in,
+                     const VecX* efforts) {
+  if (!efforts) return V{};
+  const Joint& joint = model.joints()[k.joint];
+  const Vec3 t = efforts->segment<3>(k.effort);
+  if (t.isZero(0)) return V{};
+  const V on_child = (k.reversed ? x.R : in.R) * pack(joint.X_PF.q * t);
+  return k.reversed ? -on_child : on_child;
+}
+
+/// Right sides of the closure rows that pass a body: += w e of one freedom, or P·e of a block.
+inline void add_to_right(const kernel::Column<V>* columns, int n, int freedom, double e, double* right) {
+  for (int a = 0; a < n; ++a) right[columns[a].id] += e * columns[a].w[freedom];
+}
+inline void add_to_right(const kernel::Column<V>* columns, int n, const V& e, V kernel::Column<V>::* block, double* right) {
+  for (int a = 0; a < n; ++a) right[columns[a].id] += dot(e, columns[a].*block);
+}
+
+/// A column at which a row begins: the slot, and the wrench that it begins with.
+struct RowStart {
+  int column, slot;
+  V f{}, n{};
+};
+
 /// Rows that couple bodies across the tree: those of a cut joint, of a coupling, or of a rotor on a cut joint.
 struct Closure {
   enum class Sort { Joint, Coupling, Rotor };
@@ -36,14 +72,15 @@ struct TreeSolver::Store {
   std::vector<kernel::Freedom<V>> freedoms;  // of Serial hangs
   std::vector<kernel::Column<V>> columns;    // per body, the closure columns that pass it
   std::vector<Closure> closures;
-  std::vector<int> starts;  // columns at which rows begin: cleared before every solve
-  std::vector<int> loose;   // joints outside the tree, free ones included
+  std::vector<RowStart> starts;  // their columns are cleared before every solve
+  std::vector<int> loose;        // joints outside the tree, free ones included
   std::vector<int> slot_of_body;
 
   std::vector<double> lambda;             // rows x rows, row-major; lower part as assembled, then the factor
   std::vector<double> right, multiplier;  // rows
   std::vector<double> diagonal;           // rows: of Lambda before the factorization
   std::vector<double> pivot_column;       // rows
+  std::vector<double> reduced;            // rows: of the right side, in order of elimination
   std::vector<int> order;                 // rows in order of elimination
   std::vector<Vec6> direction;            // rows: (moment; force) on the child at the joint point, World (closure joints)
   std::vector<Vec3> p_BO;                 // slots: reference point in the body frame

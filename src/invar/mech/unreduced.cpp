@@ -65,6 +65,7 @@ void Unreduced::note_rank() {
   mobility_.freedoms = graph_->freedoms();
   mobility_.sigma = decision.sigma;
   decided_ = true;
+  if (tree_) tree_->set_closure_rank(mobility_.rank - tree_rows_ + tree_->rotor_rows());
 }
 
 Verdict Unreduced::decide(const Bodies& bodies, const KktInput& input) {
@@ -86,15 +87,13 @@ Verdict Unreduced::solve_graph(const Bodies& bodies, const KktInput& input, Acce
 Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                          std::vector<Wrench>& reactions) {
   if (!tree_ || tree_fails_) return solve_graph(bodies, input, accelerations, reactions);
+  if (input.again && !input.dynamics) return solve_again(bodies, input, accelerations, reactions);
   used_ = tree_.get();
 
   // Few loops: one elimination. At the first state the number of independent closure rows is not known yet.
   const bool loops = tree_->closure_rows() > 0;
-  const auto set_rank = [&] { tree_->set_closure_rank(mobility_.rank - tree_rows_ + tree_->rotor_rows()); };
-  if (loops && !decided_) {
+  if (loops && !decided_)
     if (const Verdict verdict = decide(bodies, input); !verdict.ok()) return verdict;
-    set_rank();
-  }
   Verdict verdict = tree_->solve(bodies, input, accelerations, reactions);
   if (verdict.status == Status::NoInertia) {
     tree_fails_ = true;
@@ -109,7 +108,6 @@ Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerati
   if (weakest < kLossy) {
     verdict = solve_graph(bodies, input, accelerations, reactions);
     mobility_.sine = std::sqrt(std::max(0.0, weakest));
-    set_rank();
     return verdict;
   }
   mobility_.sine = std::sqrt(weakest);
@@ -121,9 +119,16 @@ Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerati
     const int before = mobility_.rank;
     if (const Verdict v = decide(bodies, input); !v.ok()) return v;
     left_seen_ = left;
-    set_rank();
     if (mobility_.rank != before) return solve_graph(bodies, input, accelerations, reactions);
   }
+  return verdict;
+}
+
+// By whichever solver the last answer came from.
+Verdict Unreduced::solve_again(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                               std::vector<Wrench>& reactions) {
+  const Verdict verdict = used_->solve(bodies, input, accelerations, reactions);
+  if (verdict.ok() && used_ != tree_.get()) note_rank();
   return verdict;
 }
 

@@ -33,6 +33,7 @@ class Unreduced final : public KktSolver {
  private:
   Verdict decide(const Bodies& bodies, const KktInput& input);
   Verdict solve_graph(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions);
+  Verdict solve_again(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions);
   void note_rank();
   void begin();
 
