@@ -14,7 +14,8 @@ void joint_at(const Model& model, int j, const Bodies& bodies, bool rates, Joint
   const Mat3 R = (parent.q_WB * joint.X_PF.q).toRotationMatrix();
 
   // Measured coordinates, and the faces of the kind there.
-  const Pose X_FM = joint_pose(model, j, bodies);
+  Twist V_FM;
+  const Pose X_FM = rates ? joint_pose(model, j, bodies, V_FM) : joint_pose(model, j, bodies);
   Vec6 bias = Vec6::Zero();
   Vec3 slide = Vec3::Zero();
   with_kind(joint.kind, [&](auto kind) {
@@ -25,7 +26,6 @@ void joint_at(const Model& model, int j, const Bodies& bodies, bool rates, Joint
     K::dual(out.q, joint.pitch, out.dual);
     K::rows(out.q, joint.pitch, out.C);
     if (rates) {
-      const Twist V_FM = joint_twist(model, j, bodies);
       Vec6 twist;
       twist << V_FM.angular, V_FM.linear;
       for (int k = 0; k < K::nv; ++k) out.v[k] = out.dual.col(k).dot(twist);

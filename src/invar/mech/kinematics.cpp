@@ -141,6 +141,14 @@ Twist joint_twist(const Model& model, int joint, const Bodies& bodies) {
   return {V.head<3>(), V.tail<3>()};
 }
 
+Pose joint_pose(const Model& model, int joint, const Bodies& bodies, Twist& twist) {
+  const Joint& j = joint_of(model, joint);
+  const Sides s = sides(model, j, bodies);
+  const Vec6 V = twist_of(s);
+  twist = {V.head<3>(), V.tail<3>()};
+  return pose_of(j, s);
+}
+
 void joint_coordinates(const Model& model, const Bodies& bodies, VecX& q, VecX& v) {
   fit(q, model.nq());
   fit(v, model.nv());

@@ -13,6 +13,9 @@ Pose joint_pose(const Model& model, int joint, const Bodies& bodies);
 /// Twist of M relative to F at the origin of M, components of F.
 Twist joint_twist(const Model& model, int joint, const Bodies& bodies);
 
+/// Both at once.
+Pose joint_pose(const Model& model, int joint, const Bodies& bodies, Twist& twist);
+
 /// Coordinates and rates of every joint, stacked as in the model. Angles lie in (-pi, pi].
 void joint_coordinates(const Model& model, const Bodies& bodies, VecX& q, VecX& v);
 

@@ -72,8 +72,8 @@ class Chain {
     const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
     MatX G_dot;
     motion.relative(j, G_, G_dot);
-    const Pose X = joint_pose(model, j, motion.bodies());
-    const Twist twist = joint_twist(model, j, motion.bodies());
+    Twist twist;
+    const Pose X = joint_pose(model, j, motion.bodies(), twist);
     double q[7] = {}, v[6] = {};
     Columns dual;
     with_kind(joint.kind, [&](auto kind) {
