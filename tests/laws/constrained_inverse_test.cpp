@@ -88,7 +88,7 @@ TEST(ConstrainedInverse, DerivativesAreThoseAlongTheMotion) {
     const auto integrator = std::move(*make_integrator("rk4"));
     ConstrainedInverse A(s.model);
     std::vector<Field> w(5, Field(s.model));
-    Field dot(s.model);
+    Accelerations dot(s.bodies.size());
     std::vector<VecX> rates(5, VecX::Zero(s.model.nv()));
     VecX rates_dot = VecX::Zero(s.model.nv());
     bool fine = true;
@@ -100,7 +100,7 @@ TEST(ConstrainedInverse, DerivativesAreThoseAlongTheMotion) {
       A.rates(w[static_cast<std::size_t>(i)].x, rates[static_cast<std::size_t>(i)]);
       if (i == 2) {
         fine = fine && A.derivative(w[2], Port(bodies.size()), dot).ok();
-        A.accelerations(w[2].x, dot.x, rates_dot);
+        A.accelerations(w[2].x, dot, rates_dot);
       }
     }
     if (!fine) continue;
@@ -108,12 +108,12 @@ TEST(ConstrainedInverse, DerivativesAreThoseAlongTheMotion) {
     const auto difference = [](const auto& a, const auto& b, const auto& c, const auto& d) {
       return ((a - d) - 8 * (b - c)) / (12 * h);
     };
-    const double length = s.model.length(), scale = 10 * size(w[2].x, length) + size(dot.x, length);
+    const double length = s.model.length(), scale = 10 * size(w[2].x, length) + size(dot, length);
     for (std::size_t b = 0; b < s.bodies.size(); ++b) {
       const Vec3 linear = difference(w[0].x[b].a_WC, w[1].x[b].a_WC, w[3].x[b].a_WC, w[4].x[b].a_WC);
       const Vec3 angular = difference(w[0].x[b].alpha_WB, w[1].x[b].alpha_WB, w[3].x[b].alpha_WB, w[4].x[b].alpha_WB);
-      EXPECT_LE((linear - dot.x[b].a_WC).norm(), 1e-7 * scale) << k << ": " << describe(s.mechanism.spec);
-      EXPECT_LE(length * (angular - dot.x[b].alpha_WB).norm(), 1e-7 * scale) << k << ": " << describe(s.mechanism.spec);
+      EXPECT_LE((linear - dot[b].a_WC).norm(), 1e-7 * scale) << k << ": " << describe(s.mechanism.spec);
+      EXPECT_LE(length * (angular - dot[b].alpha_WB).norm(), 1e-7 * scale) << k << ": " << describe(s.mechanism.spec);
     }
     const VecX change = difference(rates[0], rates[1], rates[3], rates[4]);
     for (int i = 0; i < change.size(); ++i)

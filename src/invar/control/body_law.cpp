@@ -25,7 +25,6 @@ BodyLaw::BodyLaw(const Model& model, BodyLawSpec spec)
       w_(model.bodies().size()),
       w_dot_(w_),
       flow_(model),
-      rate_(model),
       momenta_(model.bodies().size()),
       momenta_dot_(momenta_) {
   using enum BodyLawSpec::Consistency;
@@ -107,8 +106,8 @@ Verdict BodyLaw::project(Accelerations& nu_r, Accelerations& nu_r_dot) {
                        part.inertia.mass * w_dot_[b].a_WC};
   }
   if (const Verdict v = inverse_.apply(&momenta_, nullptr, flow_); !v.ok()) return v;
-  if (const Verdict v = inverse_.derivative(flow_, momenta_dot_, rate_); !v.ok()) return v;
-  nu_r = flow_.x, nu_r_dot = rate_.x;
+  nu_r = flow_.x;
+  if (const Verdict v = inverse_.derivative(flow_, momenta_dot_, nu_r_dot); !v.ok()) return v;
   return {};
 }
 

@@ -53,7 +53,7 @@ class BodyLaw final : public PortLaw {
   std::vector<Wish> wishes_;
   std::vector<Hop> hops_;    // outwards
   Accelerations w_, w_dot_;  // ν_d - Λ e and its derivative
-  Field flow_, rate_;
+  Field flow_;
   Port momenta_, momenta_dot_;
   int switches_ = 0;
 };

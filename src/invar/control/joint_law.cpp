@@ -36,18 +36,18 @@ JointLaw::JointLaw(const Model& model, JointLawSpec spec)
     : model_(model),
       spec_(std::move(spec)),
       inverse_(model),
-      Y_(spec_.aims.size(), Field(model)),
-      x_(model),
+      Y_(spec_.aims.size(), Accelerations(model.bodies().size())),
       w_(model.bodies().size()),
+      x_(w_),
       nu_(w_),
       known_(model.bodies().size()),
       port_(known_),
       unit_(VecX::Zero(model.nv())),
       all_(unit_) {
   const auto n = static_cast<Eigen::Index>(spec_.aims.size());
-  mobility_ = Gamma_ = MatX::Identity(n, n);
-  factor_.compute(Gamma_);
-  eigen_.compute(Gamma_);
+  mobility_ = MatX::Identity(n, n);
+  factor_.compute(mobility_);
+  eigen_.compute(mobility_);
   e_ = e_dot_ = s_ = v_ = v_r_ = a_r_ = a_0_ = Q_ = d_ = largest_d_ = weighed_ = VecX::Zero(n);
   state_clauses();
 }
@@ -92,7 +92,7 @@ std::string JointLaw::objection(const Bodies& bodies) {
   return inertia().ok() ? std::string() : std::string("the freedoms named depend on each other");
 }
 
-// Γ⁻¹ by unit efforts, and Γ.
+// Γ⁻¹ by unit efforts.
 Verdict JointLaw::inertia() {
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
     const JointAim& aim = spec_.aims[i];
@@ -101,23 +101,27 @@ Verdict JointLaw::inertia() {
     const Verdict verdict = inverse_.apply(nullptr, &unit_, Y_[i]);
     unit_[at] = 0;
     if (!verdict.ok()) return verdict;
-    inverse_.rates(Y_[i].x, all_);
+    inverse_.rates(Y_[i], all_);
     for (std::size_t k = 0; k < spec_.aims.size(); ++k)
       mobility_(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(i)) =
           all_[model_.joints()[static_cast<std::size_t>(spec_.aims[k].joint)].v0 + spec_.aims[k].freedom];
   }
   factor_.compute(mobility_);
-  if (factor_.info() != Eigen::Success) return {Status::Singular, -1, spec_.aims[0].joint, 0};
-  Gamma_.setIdentity();
-  factor_.solveInPlace(Gamma_);
-  return {};
+  return factor_.info() == Eigen::Success ? Verdict{} : Verdict{Status::Singular, -1, spec_.aims[0].joint, 0};
 }
 
-void JointLaw::field_of(const VecX& rates, Accelerations& w) const {
+// Γ x into weighed_.
+void JointLaw::weigh(const VecX& x) {
+  weighed_ = x;
+  factor_.solveInPlace(weighed_);
+}
+
+void JointLaw::field_of(const VecX& rates, Accelerations& w) {
+  weigh(rates);
   for (BodyAcceleration& a : w) a = BodyAcceleration{};
   for (std::size_t i = 0; i < Y_.size(); ++i) {
-    const double p = Gamma_.row(static_cast<Eigen::Index>(i)).dot(rates);
-    for (std::size_t b = 0; b < w.size(); ++b) w[b].a_WC += p * Y_[i].x[b].a_WC, w[b].alpha_WB += p * Y_[i].x[b].alpha_WB;
+    const double p = weighed_[static_cast<Eigen::Index>(i)];
+    for (std::size_t b = 0; b < w.size(); ++b) w[b].a_WC += p * Y_[i][b].a_WC, w[b].alpha_WB += p * Y_[i][b].alpha_WB;
   }
 }
 
@@ -134,14 +138,14 @@ Verdict JointLaw::free_acceleration(const Accelerations& w, bool forces, VecX& a
     port_[b].moment -= bodies[b].w_WB.cross(spun(model_.bodies()[b], bodies[b], w[b].alpha_WB));
   }
   if (const Verdict verdict = inverse_.follow(w, port_, nullptr, x_); !verdict.ok()) return verdict;
-  inverse_.accelerations(w, x_.x, all_);
+  inverse_.accelerations(w, x_, all_);
   for (std::size_t i = 0; i < spec_.aims.size(); ++i)
     a[static_cast<Eigen::Index>(i)] =
         all_[model_.joints()[static_cast<std::size_t>(spec_.aims[i].joint)].v0 + spec_.aims[i].freedom];
   return {};
 }
 
-// Errors, references and Γ at a motion.
+// Errors, references and Γ⁻¹ at a motion.
 Verdict JointLaw::look(Instant at, const Bodies& bodies) {
   if (const Verdict verdict = inverse_.at(bodies); !verdict.ok()) return verdict;
   for (std::size_t b = 0; b < bodies.size(); ++b) nu_[b] = {bodies[b].v_WC, bodies[b].w_WB};
@@ -186,7 +190,8 @@ Verdict JointLaw::law() {
     const bool own = spec_.kind == Kind::SlotineLi || spec_.kind == Kind::PdGravity;
     if (const Verdict verdict = free_acceleration(own ? w_ : nu_, true, a_0_); !verdict.ok()) return verdict;
     reference -= a_0_;
-    Q_.noalias() = Gamma_ * reference;
+    weigh(reference);
+    Q_ = weighed_;
   } else {
     Q_.setZero();
   }
@@ -220,13 +225,13 @@ void JointLaw::witness(const Witness& seen) {
   for (std::size_t i = 0; i < spec_.aims.size(); ++i)
     vdot[static_cast<Eigen::Index>(i)] =
         all_[model_.joints()[static_cast<std::size_t>(spec_.aims[i].joint)].v0 + spec_.aims[i].freedom];
-  weighed_ = vdot - v_r_;
-  d.noalias() = Gamma_ * weighed_;
-  d -= Q_;
+  v_r_ = vdot - v_r_;
+  weigh(v_r_);
+  d = weighed_ - Q_;
   // V̇ = sᵀ Γ (q̈ - q̈_r) + sᵀ C s.
   field_of(s_, w_);
   if (!free_acceleration(w_, false, v_r_).ok()) return;
-  weighed_.noalias() = Gamma_ * s_;
+  weigh(s_);
   const double V = 0.5 * weighed_.dot(s_), V_dot = weighed_.dot(vdot - a_r_) - weighed_.dot(v_r_);
   double promised = s_.dot(d), size = std::abs(promised), outside = 0;
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
@@ -241,9 +246,9 @@ void JointLaw::witness(const Witness& seen) {
   }
   certificate_.look(exact_, seen.t, std::abs(V_dot - promised) / (1 + size));
   certificate_.look(falls_, seen.t, outside <= 1 ? 0.0 : V_dot);
-  eigen_.compute(Gamma_, Eigen::EigenvaluesOnly);
-  least_ = std::min(least_, eigen_.eigenvalues()[0]);
-  most_ = std::max(most_, eigen_.eigenvalues()[eigen_.eigenvalues().size() - 1]);
+  eigen_.compute(mobility_, Eigen::EigenvaluesOnly);
+  least_ = std::min(least_, 1 / eigen_.eigenvalues()[eigen_.eigenvalues().size() - 1]);
+  most_ = std::max(most_, 1 / eigen_.eigenvalues()[0]);
   show(V_, V), show(V_dot_, V_dot), show(promised_, promised), show(layer_, outside);
 }
 

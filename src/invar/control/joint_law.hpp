@@ -56,7 +56,8 @@ class JointLaw final : public ControlLaw {
  private:
   Verdict look(Instant at, const Bodies& bodies);
   Verdict inertia();
-  void field_of(const VecX& rates, Accelerations& w) const;
+  void weigh(const VecX& x);
+  void field_of(const VecX& rates, Accelerations& w);
   void known(bool at_rest);
   Verdict free_acceleration(const Accelerations& w, bool forces, VecX& a);
   Verdict law();
@@ -66,12 +67,11 @@ class JointLaw final : public ControlLaw {
   const Model& model_;
   JointLawSpec spec_;
   ConstrainedInverse inverse_;
-  std::vector<Field> Y_;   // 𝒥 Γ⁻¹, column by column
-  Field x_;                // of the last follow
-  Accelerations w_, nu_;   // a field; the motion
-  Port known_, port_;      // what acts by itself; right side of a solve
-  MatX mobility_, Gamma_;  // Γ⁻¹, Γ
-  Eigen::LLT<MatX> factor_;
+  std::vector<Accelerations> Y_;  // 𝒥 Γ⁻¹, column by column
+  Accelerations w_, x_, nu_;      // a field; what follows it; the motion
+  Port known_, port_;             // what acts by itself; right side of a solve
+  MatX mobility_;                 // Γ⁻¹
+  Eigen::LLT<MatX> factor_;       // of Γ⁻¹
   Eigen::SelfAdjointEigenSolver<MatX> eigen_;
   VecX unit_, all_;  // per freedom of the model
   VecX e_, e_dot_, s_, v_, v_r_, a_r_, a_0_, Q_, d_, largest_d_, weighed_;

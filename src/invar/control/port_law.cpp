@@ -29,7 +29,7 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
       z_(nu_r_),
       port_(model.bodies().size()),
       disturbance_(port_),
-      moved_(model) {
+      moved_(nu_r_) {
   V_ = read({"V", "J", "kinetic energy of s, the velocity beyond its reference"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
   promised_ = read({"V_dot_promised", "W", "-sᵀ K_d s + sᵀ d with the disturbance d that acted"});
@@ -123,7 +123,7 @@ void PortLaw::look_at_disturbance(double t) {
   const Verdict verdict = inverse_.apply(&disturbance_, nullptr, moved_);
   for (std::size_t b = 0; b < disturbance_.size() && verdict.ok(); ++b) {
     const Body& body = model_.bodies()[b];
-    const BodyAcceleration& a = moved_.x[b];
+    const BodyAcceleration& a = moved_[b];
     const Vec3 d = body.inertia.mass * a.a_WC, n = spun(body, inverse_.bodies()[b], a.alpha_WB);
     const double size = std::sqrt(d.squaredNorm() + n.squaredNorm() / (model_.length() * model_.length()));
     if (!std::isnan(largest) && !(size <= largest)) largest = size, culprit = static_cast<int>(b);

@@ -67,7 +67,7 @@ class PortLaw : public ControlLaw {
   Integral integral_;
   Accelerations z_;  // ∫ s at the motion of inverse_
   Port port_, disturbance_;
-  Field moved_;  // by the disturbance
+  Accelerations moved_;  // by the disturbance
   std::size_t V_, V_dot_, promised_, by_joints_;
   int evaluated_, allowed_, exact_, falls_, bounded_ = -1;
   double rate_ = 0;              // 1/s; sᵀ K_d s >= 2 rate V

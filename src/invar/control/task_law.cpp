@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// M ν_r + Jᵀλ = J_tᵀ y - k ∇U,  J ν_r = 0,  J_t ν_r + D y = ν_er: with the columns X = A J_tᵀ and n = A ∇U,
-//   ν_r = X y - k n,   (J_t X + D) y = ν_er + k J_t n.
+// M ν_r + Jᵀλ = J_tᵀ y - k ∇U,  J ν_r = 0,  J_t ν_r + D y = ν_er: with the columns X = A J_tᵀ, A being symmetric,
+//   ν_r = A (J_tᵀ y - k ∇U),   (J_t X + D) y = ν_er + k Xᵀ ∇U.
 // Its derivative is that of a product A f with ḟ = J_tᵀ ẏ + J̇_tᵀ y - k d/dt ∇U: with p the part without ẏ,
 //   ν̇_r = p + X ẏ,   (J_t X + D) ẏ = ν̇_er - J̇_t ν_r - J_t p.
 // Eliminating it row by row in order of priority is the same as solving each task in the null space of those before it.
@@ -18,11 +18,10 @@ namespace {
 // Rows that keep less than this of their mobility beside those before them have none.
 constexpr double kIndependent = 1e-8;
 
-void combine(Field& sum, double factor, const Field& f) {
-  for (std::size_t b = 0; b < sum.x.size(); ++b)
-    sum.x[b].a_WC += factor * f.x[b].a_WC, sum.x[b].alpha_WB += factor * f.x[b].alpha_WB;
-  for (std::size_t j = 0; j < sum.reactions.size(); ++j) sum.reactions[j] += factor * f.reactions[j];
-  sum.couplings += factor * f.couplings;
+double work(const Port& port, const Accelerations& x) {
+  double sum = 0;
+  for (std::size_t b = 0; b < port.size(); ++b) sum += port[b].force.dot(x[b].a_WC) + port[b].moment.dot(x[b].alpha_WB);
+  return sum;
 }
 
 void clear(Port& port) {
@@ -37,13 +36,11 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
       repulsion_(std::move(repulsion)),
       limits_(std::move(limits)),
       followers_(spec_.tasks.size()),
-      away_(model),
       flow_(model),
-      rest_(model),
-      unit_(model.bodies().size()),
-      slope_(unit_),
-      slope_rate_(unit_),
-      f_dot_(unit_) {
+      f_(model.bodies().size()),
+      f_dot_(f_),
+      slope_(f_),
+      slope_rate_(f_) {
   std::vector<std::string> names;
   std::vector<double> damping;
   double mass = 0;
@@ -56,7 +53,7 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
       task_of_row_.push_back(static_cast<int>(k));
       axis_of_row_.push_back(axis);
       damping.push_back(task.damping / (axis < 3 ? mass : mass * model.length() * model.length()));
-      X_.emplace_back(model);
+      X_.emplace_back(model.bodies().size());
     }
     if (task.position) followers_[k].at_position = tracking_.size(), tracking_.push_back({task.name + ".position", "m"});
     if (task.attitude) followers_[k].at_attitude = tracking_.size(), tracking_.push_back({task.name + ".attitude", "rad"});
@@ -137,10 +134,10 @@ void TaskLaw::add_row(int r, double y, Port& port) const {
 Verdict TaskLaw::columns() {
   const int rows = static_cast<int>(X_.size());
   for (int r = 0; r < rows; ++r) {
-    clear(unit_);
-    add_row(r, 1, unit_);
-    if (const Verdict v = inverse_.apply(&unit_, nullptr, X_[static_cast<std::size_t>(r)]); !v.ok()) return v;
-    for (int c = 0; c <= r; ++c) gram_(r, c) = gram_(c, r) = row(c, X_[static_cast<std::size_t>(r)].x);
+    clear(f_);
+    add_row(r, 1, f_);
+    if (const Verdict v = inverse_.apply(&f_, nullptr, X_[static_cast<std::size_t>(r)]); !v.ok()) return v;
+    for (int c = 0; c <= r; ++c) gram_(r, c) = gram_(c, r) = row(c, X_[static_cast<std::size_t>(r)]);
     gram_(r, r) += damping_[r];
   }
   return {};
@@ -201,19 +198,14 @@ Verdict TaskLaw::refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot)
   if (spec_.as_printed) return printed(nu_r, nu_r_dot), Verdict{};
   if (const Verdict v = columns(); !v.ok()) return v;
   factor();
-  const bool avoids = !repulsion_.empty() || !limits_.empty();
-  if (avoids)
-    if (const Verdict v = inverse_.apply(&slope_, nullptr, away_); !v.ok()) return v;
-
   // ν_r, with the forces that hold it there.
-  const double k = avoids ? spec_.avoidance : 0;
-  for (int r = 0; r < y_.size(); ++r) y_[r] = wanted_[r] + (avoids ? k * row(r, away_.x) : 0);
+  const double k = spec_.avoidance;
+  for (int r = 0; r < y_.size(); ++r) y_[r] = wanted_[r] + k * work(slope_, X_[static_cast<std::size_t>(r)]);
   solve(y_);
-  for (BodyAcceleration& a : flow_.x) a = BodyAcceleration{};
-  for (Wrench& w : flow_.reactions) w = Wrench{};
-  flow_.couplings.setZero();
-  for (int r = 0; r < y_.size(); ++r) combine(flow_, y_[r], X_[static_cast<std::size_t>(r)]);
-  if (avoids) combine(flow_, -k, away_);
+  for (std::size_t b = 0; b < f_.size(); ++b) f_[b] = -k * slope_[b];
+  for (int r = 0; r < y_.size(); ++r) add_row(r, y_[r], f_);
+  if (const Verdict v = inverse_.apply(&f_, nullptr, flow_); !v.ok()) return v;
+  nu_r = flow_.x;
 
   // J̇_tᵀ y: a force that stays on an arm that turns. J̇_t ν_r likewise.
   for (std::size_t b = 0; b < f_dot_.size(); ++b) f_dot_[b] = -k * slope_rate_[b];
@@ -225,17 +217,20 @@ Verdict TaskLaw::refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot)
     const Vec3 arm_rate = inverse_.bodies()[b].w_WB.cross(followers_[task].arm);
     f_dot_[b].moment += arm_rate.cross(Vec3(y_[r] * Vec3::Unit(axis)));
   }
-  if (const Verdict v = inverse_.derivative(flow_, f_dot_, rest_); !v.ok()) return v;
+  if (const Verdict v = inverse_.derivative(flow_, f_dot_, nu_r_dot); !v.ok()) return v;
   for (int r = 0; r < y_.size(); ++r) {
     const auto task = static_cast<std::size_t>(task_of_row_[static_cast<std::size_t>(r)]);
     const auto b = static_cast<std::size_t>(spec_.tasks[task].body);
     const int axis = axis_of_row_[static_cast<std::size_t>(r)];
-    const Vec3 turned = flow_.x[b].alpha_WB.cross(inverse_.bodies()[b].w_WB.cross(followers_[task].arm));
-    y_dot_[r] = wanted_dot_[r] - row(r, rest_.x) - (axis < 3 ? turned[axis] : 0.0);
+    const Vec3 turned = nu_r[b].alpha_WB.cross(inverse_.bodies()[b].w_WB.cross(followers_[task].arm));
+    y_dot_[r] = wanted_dot_[r] - row(r, nu_r_dot) - (axis < 3 ? turned[axis] : 0.0);
   }
   solve(y_dot_);
-  for (int r = 0; r < y_.size(); ++r) combine(rest_, y_dot_[r], X_[static_cast<std::size_t>(r)]);
-  nu_r = flow_.x, nu_r_dot = rest_.x;
+  for (int r = 0; r < y_.size(); ++r)
+    for (std::size_t b = 0; b < nu_r_dot.size(); ++b) {
+      const BodyAcceleration& x = X_[static_cast<std::size_t>(r)][b];
+      nu_r_dot[b].a_WC += y_dot_[r] * x.a_WC, nu_r_dot[b].alpha_WB += y_dot_[r] * x.alpha_WB;
+    }
   return {};
 }
 

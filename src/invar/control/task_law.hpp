@@ -68,12 +68,12 @@ class TaskLaw final : public PortLaw {
   LimitRepulsion limits_;
   std::vector<Follower> followers_;
   std::vector<int> task_of_row_, axis_of_row_;  // axis 0..2 linear, 3..5 angular, World
-  std::vector<Field> X_;                        // A J_tᵀ, per row
-  Field away_, flow_, rest_;                    // A ∇U; ν_r with its forces; ν̇_r without ẏ
+  std::vector<Accelerations> X_;                // A J_tᵀ, per row
+  Field flow_;                                  // ν_r with its forces
   VecX damping_, wanted_, wanted_dot_, y_, y_dot_;
   MatX gram_, L_;
   std::vector<bool> kept_;
-  Port unit_, slope_, slope_rate_, f_dot_;
+  Port f_, f_dot_, slope_, slope_rate_;
   int reached_ = 0, switches_ = 0, clear_ = -1, within_ = -1;
   std::size_t clearance_ = 0;
 };

@@ -39,6 +39,7 @@ ConstrainedInverse::ConstrainedInverse(const Model& model)
       still_(v_),
       efforts_(v_),
       bias_(model.joints().size()),
+      unasked_(model.joints().size()),
       port_(model.bodies().size()) {}
 
 int ConstrainedInverse::rotors() const {
@@ -66,16 +67,22 @@ Verdict ConstrainedInverse::at(const Bodies& bodies) {
   return {};
 }
 
-Verdict ConstrainedInverse::solve(KktInput input, Field& out) {
-  input.again = solved_;
-  const Verdict verdict = solver_.solve(bodies_, input, out.x, out.reactions);
+Verdict ConstrainedInverse::solve(KktInput input, Accelerations& x, std::vector<Wrench>& reactions) {
+  input.dynamics = false, input.settled = true, input.again = solved_;
+  input.coupling_q = &coupling_q_;
+  const Verdict verdict = solver_.solve(bodies_, input, x, reactions);
   solved_ = verdict.ok();
-  for (Eigen::Index c = 0; c < out.couplings.size(); ++c) out.couplings[c] = solver_.coupling_effort(static_cast<int>(c));
   return verdict;
 }
 
 Verdict ConstrainedInverse::apply(const Port* port, const VecX* efforts, Field& w) {
-  return solve({.dynamics = false, .settled = true, .port = port, .efforts = efforts, .coupling_q = &coupling_q_}, w);
+  const Verdict verdict = solve({.port = port, .efforts = efforts}, w.x, w.reactions);
+  for (Eigen::Index c = 0; c < w.couplings.size(); ++c) w.couplings[c] = solver_.coupling_effort(static_cast<int>(c));
+  return verdict;
+}
+
+Verdict ConstrainedInverse::apply(const Port* port, const VecX* efforts, Accelerations& w) {
+  return solve({.reactions = false, .port = port, .efforts = efforts}, w, unasked_);
 }
 
 // Relative twist of a field at the joint point, World.
@@ -105,7 +112,7 @@ Twist ConstrainedInverse::convection(int j, const Accelerations& w) const {
   return b;
 }
 
-Verdict ConstrainedInverse::follow(const Accelerations& w, const Port& port, const VecX* efforts, Field& x) {
+Verdict ConstrainedInverse::follow(const Accelerations& w, const Port& port, const VecX* efforts, Accelerations& x) {
   for (int j = 0; j < static_cast<int>(bias_.size()); ++j) {
     const JointAt& at = joint(j);
     Twist& b = bias_[static_cast<std::size_t>(j)];
@@ -128,17 +135,11 @@ Verdict ConstrainedInverse::follow(const Accelerations& w, const Port& port, con
                         p.curvature * joint(coupling.of).v[coupling.of_freedom] *
                             read(joint(coupling.of), coupling.of_freedom, between(coupling.of, w));
   }
-  return solve({.dynamics = false,
-                .settled = true,
-                .port = &port,
-                .efforts = efforts,
-                .bias = &bias_,
-                .coupling_bias = &coupling_bias_,
-                .coupling_q = &coupling_q_},
-               x);
+  return solve({.reactions = false, .port = &port, .efforts = efforts, .bias = &bias_, .coupling_bias = &coupling_bias_}, x,
+               unasked_);
 }
 
-Verdict ConstrainedInverse::derivative(const Field& w, const Port& f_dot, Field& w_dot) {
+Verdict ConstrainedInverse::derivative(const Field& w, const Port& f_dot, Accelerations& w_dot) {
   port_ = f_dot;
   // -Ṁ w, with d/dt (I w) = ω × I w - I (ω × w) for a field that stays.
   for (std::size_t b = 0; b < bodies_.size(); ++b) {

@@ -42,12 +42,14 @@ class ConstrainedInverse {
   /// within half a turn.
   Verdict at(const Bodies& bodies);
 
-  /// w = A f for wrenches about the centres of mass and efforts on the freedoms; either may be null.
+  /// w = A f for wrenches about the centres of mass and efforts on the freedoms; either may be null. With what holds it there, or
+  /// the motion alone.
   Verdict apply(const Port* port, const VecX* efforts, Field& w);
+  Verdict apply(const Port* port, const VecX* efforts, Accelerations& w);
   /// The derivative of w = A f, ḟ given (a derivative of wrenches about the centres of mass).
-  Verdict derivative(const Field& w, const Port& f_dot, Field& w_dot);
+  Verdict derivative(const Field& w, const Port& f_dot, Accelerations& w_dot);
   /// x with M x + Jᵀμ = f and J x = -J̇ w.
-  Verdict follow(const Accelerations& w, const Port& port, const VecX* efforts, Field& x);
+  Verdict follow(const Accelerations& w, const Port& port, const VecX* efforts, Accelerations& x);
 
   /// Rates of all freedoms in a field, stacked as in the model, and their derivatives where x is the field's.
   void rates(const Accelerations& w, VecX& v) const;
@@ -84,7 +86,7 @@ class ConstrainedInverse {
   void add_rate(int j, const Wrench& on_parent, const Vec3& turning, Port& port) const;
   void add_effort_rate(int j, int freedom, double effort, double effort_rate, Port& port) const;
   void add_coupling_rates(const VecX& efforts, Port& port) const;
-  Verdict solve(KktInput input, Field& out);
+  Verdict solve(KktInput input, Accelerations& x, std::vector<Wrench>& reactions);
 
   const Model& model_;
   Unreduced solver_;
@@ -94,6 +96,7 @@ class ConstrainedInverse {
   VecX coupling_q_, coupling_bias_;
   VecX q_, v_, still_, efforts_;  // of joints: coordinates, rates, no rates, what they do by themselves
   std::vector<Twist> bias_;
+  std::vector<Wrench> unasked_;  // reactions
   Port port_;
   bool solved_ = false;  // at these bodies
 };
