@@ -75,7 +75,7 @@ std::optional<Bodies> after(const ModelSpec& spec, const Bodies& start, Which wh
   Augmented formulation(model);
   System system(formulation);
   auto law = law_for(which, model, start);
-  if (!law->objection(start).empty()) return {};  // a mechanism that cannot do what is asked for
+  if (!law->objection(0.0, start).empty()) return {};  // a mechanism that cannot do what is asked for
   Acting acting(std::move(law));
   system.add(acting);
   State x;

@@ -47,9 +47,9 @@ TEST(TaskLaw, FallsAsPromisedWhateverTheMechanismPathAndGains) {
                                        LimitRepulsion(m, limits_about(m, s.bodies, 1.0), 0.2, 0.4));
     };
     // The most that the mechanism can do: pose, position or attitude. A law that would be refused is not run.
-    bool position = true, attitude = true, can = made(s.model, true, true)->objection(s.bodies).empty();
-    if (!can) attitude = false, can = made(s.model, true, false)->objection(s.bodies).empty();
-    if (!can) position = false, attitude = true, can = made(s.model, false, true)->objection(s.bodies).empty();
+    bool position = true, attitude = true, can = made(s.model, true, true)->objection(0.0, s.bodies).empty();
+    if (!can) attitude = false, can = made(s.model, true, false)->objection(0.0, s.bodies).empty();
+    if (!can) position = false, attitude = true, can = made(s.model, false, true)->objection(0.0, s.bodies).empty();
     if (!can) continue;
     ControllerSpec c;
     c.law = [=](const Model& m) { return made(m, position, attitude); };
@@ -236,7 +236,7 @@ TEST(JointLaw, SatisfiesItsEquationOnTreesAndLoops) {
         spec.aims.push_back(aim);
       }
       JointLaw law(start.model, spec);
-      ASSERT_EQ(law.objection(start.start), "") << name;
+      ASSERT_EQ(law.objection(0.0, start.start), "") << name;
       // Errors of every freedom shall decay with some 10 /s, whatever its inertia.
       for (std::size_t i = 0; i < spec.aims.size(); ++i)
         spec.aims[i].gain = 10 / law.mobility()(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(i));

@@ -31,8 +31,8 @@ class ControlLaw {
  public:
   virtual ~ControlLaw() = default;
 
-  /// Why this law cannot work on the nominal mechanism at these bodies, or an empty string. Before the run; may allocate.
-  virtual std::string objection(const Bodies& bodies) { return (void)bodies, std::string(); }
+  /// Why this law cannot work on the nominal mechanism at this motion, or an empty string. Before the run; may allocate.
+  virtual std::string objection(Instant at, const Bodies& bodies) { return (void)at, (void)bodies, std::string(); }
 
   /// Adds the command for this motion. Not ok where there is none (a singular task): nothing is added then.
   virtual Verdict command(Instant at, const Bodies& bodies, Load& out) = 0;

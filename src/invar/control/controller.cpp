@@ -182,9 +182,9 @@ double Controller::next_event(double t) const {
   return start_ + k * spec_.period;
 }
 
-std::string Controller::objection(const Bodies& bodies) {
+std::string Controller::objection(Instant at, const Bodies& bodies) {
   see(bodies);
-  if (std::string why = law_->objection(seen_); !why.empty() || !allocation_) return why;
+  if (std::string why = law_->objection(at, seen_); !why.empty() || !allocation_) return why;
   command_.clear();
   if (!allocation_->solve(seen_, command_).ok()) return "commands cannot be allocated to the actuators at the start";
   for (int i = 0; i < static_cast<int>(actuators_.size()); ++i)

@@ -46,7 +46,7 @@ class Controller final : public Environment {
   double next_event(double t) const override;
 
   /// Why the law or an actuator cannot work there, or an empty string.
-  std::string objection(const Bodies& bodies);
+  std::string objection(Instant at, const Bodies& bodies);
   /// Between two steps; a new command where one is due.
   void settle(double t, const Bodies& bodies);
   /// What the plant did at a recorded instant.

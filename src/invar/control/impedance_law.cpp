@@ -31,7 +31,8 @@ ImpedanceLaw::ImpedanceLaw(const Model& model, ImpedanceSpec spec)
   still_ = certificate_.add({"target_rests", "speed of the target", "m/s", 0, {}});
 }
 
-std::string ImpedanceLaw::objection(const Bodies& bodies) {
+std::string ImpedanceLaw::objection(Instant at, const Bodies& bodies) {
+  (void)at;
   (void)bodies;
   if (const int j = inverse_.rotors(); j >= 0)
     return fmt::format("joint '{}' has an armature, which this law does not know",

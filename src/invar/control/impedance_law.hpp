@@ -25,7 +25,7 @@ class ImpedanceLaw final : public ControlLaw {
  public:
   ImpedanceLaw(const Model& model, ImpedanceSpec spec);
 
-  std::string objection(const Bodies& bodies) override;
+  std::string objection(Instant at, const Bodies& bodies) override;
   Verdict command(Instant at, const Bodies& bodies, Load& out) override;
   void witness(const Witness& seen) override;
 

@@ -25,9 +25,8 @@ const char* words(const JointLawSpec& spec) {
   return "";
 }
 
-std::string freedom_name(const Model& model, const JointAim& aim) {
-  const Joint& joint = model.joints()[static_cast<std::size_t>(aim.joint)];
-  return joint.nv == 1 ? joint.name : fmt::format("{}.{}", joint.name, aim.freedom);
+std::string name_of(const Model& model, const JointAim& aim) {
+  return freedom_name(model.joints()[static_cast<std::size_t>(aim.joint)], aim.freedom);
 }
 
 }  // namespace
@@ -43,19 +42,21 @@ JointLaw::JointLaw(const Model& model, JointLawSpec spec)
       known_(model.bodies().size()),
       port_(known_),
       unit_(VecX::Zero(model.nv())),
-      all_(unit_) {
+      all_(unit_),
+      integral_(static_cast<Eigen::Index>(spec_.aims.size())) {
   const auto n = static_cast<Eigen::Index>(spec_.aims.size());
   mobility_ = MatX::Identity(n, n);
   factor_.compute(mobility_);
   eigen_.compute(mobility_);
-  e_ = e_dot_ = s_ = v_ = v_r_ = a_r_ = a_0_ = Q_ = d_ = largest_d_ = weighed_ = VecX::Zero(n);
+  e_ = e_dot_ = s_ = v_ = v_r_ = a_r_ = a_0_ = Q_ = d_ = largest_d_ = weighed_ = z_ = VecX::Zero(n);
+  for (const JointAim& aim : spec_.aims) integrates_ = integrates_ || aim.integral > 0;
   state_clauses();
 }
 
 void JointLaw::state_clauses() {
   std::vector<std::string> names;
   for (const JointAim& aim : spec_.aims) {
-    names.push_back(freedom_name(model_, aim));
+    names.push_back(name_of(model_, aim));
     const bool angle = turns(model_.joints()[static_cast<std::size_t>(aim.joint)].kind, aim.freedom);
     tracking_.push_back({names.back(), angle ? "rad" : "m"});
   }
@@ -68,6 +69,9 @@ void JointLaw::state_clauses() {
   exact_ = certificate_.add({"V_dot_as_promised", "|V_dot - B (24)|, over 1 + the terms of it", "W", kExact, {}});
   falls_ = certificate_.add({"V_falls", "V_dot outside the boundary layer", "W", 0, {}});
   robust_ = certificate_.add({"kappa_exceeds_disturbance", "|d_i| - κ_i", "N m or N", 0, names});
+  if (integrates_)
+    bounded_ = certificate_.add(
+        {"integral_within_limit", "how far the integral is beyond what it may push with, over that", "1", 0, names});
   switch (spec_.kind) {
     case Kind::SlotineLi:
       certificate_.guarantee = "with κ_i > |d_i| s ends in the bound named, and e in that bound over Λ";
@@ -80,7 +84,8 @@ void JointLaw::state_clauses() {
   }
 }
 
-std::string JointLaw::objection(const Bodies& bodies) {
+std::string JointLaw::objection(Instant at, const Bodies& bodies) {
+  (void)at;
   if (const int j = inverse_.rotors(); j >= 0)
     return fmt::format("joint '{}' has an armature, which this law does not know",
                        model_.joints()[static_cast<std::size_t>(j)].name);
@@ -172,7 +177,7 @@ double JointLaw::saturated(std::size_t i) const {
 }
 
 // The efforts into Q_, after look.
-Verdict JointLaw::law() {
+Verdict JointLaw::law(double t) {
   const bool sliding = spec_.kind == Kind::SlotineLi || spec_.kind == Kind::Robust;
   known(spec_.kind == Kind::PdGravity);
   VecX& reference = d_;  // accelerations asked for; d_ is free here
@@ -200,13 +205,26 @@ Verdict JointLaw::law() {
     const JointAim& aim = spec_.aims[i];
     if (sliding) Q_[k] -= aim.gain * s_[k] + aim.robust * saturated(i);
     if (spec_.kind == Kind::PdGravity) Q_[k] -= aim.stiffness * e_[k] + aim.damping * e_dot_[k];
+    if (integrates_) z_.segment<1>(k) = integral_.at<1>(t, k, s_.segment<1>(k));
+    Q_[k] -= aim.integral * z_[k];
   }
   return {};
 }
 
+void JointLaw::settle(Instant at, const Bodies& bodies) {
+  if (!integrates_ || !look(at, bodies).ok()) return;
+  for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
+    const auto k = static_cast<Eigen::Index>(i);
+    const JointAim& aim = spec_.aims[i];
+    const double full = integral_.take<1>(at.t, k, s_.segment<1>(k), aim.most / aim.integral);
+    certificate_.look(bounded_, at.t, full - 1, static_cast<int>(i));
+  }
+  integral_.taken(at.t);
+}
+
 Verdict JointLaw::command(Instant at, const Bodies& bodies, Load& out) {
   if (const Verdict verdict = look(at, bodies); !verdict.ok()) return verdict;
-  if (const Verdict verdict = law(); !verdict.ok()) return verdict;
+  if (const Verdict verdict = law(at.t); !verdict.ok()) return verdict;
   for (std::size_t i = 0; i < spec_.aims.size(); ++i)
     out.efforts[model_.joints()[static_cast<std::size_t>(spec_.aims[i].joint)].v0 + spec_.aims[i].freedom] +=
         Q_[static_cast<Eigen::Index>(i)];
@@ -215,7 +233,7 @@ Verdict JointLaw::command(Instant at, const Bodies& bodies, Load& out) {
 
 void JointLaw::witness(const Witness& seen) {
   Verdict verdict = look(seen.t, seen.bodies);
-  if (verdict.ok()) verdict = law();
+  if (verdict.ok()) verdict = law(seen.t);
   // d = Γ (q̈ - a_0(ν, ν)) - Q with the accelerations that the plant has.
   VecX &vdot = a_0_, &d = d_;
   if (verdict.ok()) known(false), verdict = free_acceleration(nu_, true, v_r_);
@@ -232,13 +250,14 @@ void JointLaw::witness(const Witness& seen) {
   field_of(s_, w_);
   if (!free_acceleration(w_, false, v_r_).ok()) return;
   weigh(s_);
-  const double V = 0.5 * weighed_.dot(s_), V_dot = weighed_.dot(vdot - a_r_) - weighed_.dot(v_r_);
+  double V = 0.5 * weighed_.dot(s_), V_dot = weighed_.dot(vdot - a_r_) - weighed_.dot(v_r_);
   double promised = s_.dot(d), size = std::abs(promised), outside = 0;
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     const JointAim& aim = spec_.aims[i];
     const double fall = s_[k] * (aim.gain * s_[k] + aim.robust * saturated(i));
     promised -= fall, size += fall;
+    V += 0.5 * aim.integral * z_[k] * z_[k], V_dot += aim.integral * z_[k] * s_[k];
     keep_largest(outside, std::abs(s_[k]) / aim.layer);
     keep_largest(largest_d_[k], std::abs(d[k]));
     certificate_.look(robust_, seen.t, std::abs(d[k]) - aim.robust, static_cast<int>(i));
@@ -269,9 +288,9 @@ void JointLaw::conclude() {
   certificate_.findings = {{"gamma_least", least_, "SI, mixed", fmt::format("smallest eigenvalue of Γ {}", domain)},
                            {"gamma_most", most_, "SI, mixed", fmt::format("largest eigenvalue of Γ {}", domain)}};
   for (std::size_t i = 0; i < spec_.aims.size(); ++i)
-    certificate_.findings.push_back({"d_" + freedom_name(model_, spec_.aims[i]), largest_d_[static_cast<Eigen::Index>(i)],
-                                     "N m or N", fmt::format("largest |d| {}, from the plant's accelerations", domain)});
-  if (spec_.kind != Kind::SlotineLi) return;
+    certificate_.findings.push_back({"d_" + name_of(model_, spec_.aims[i]), largest_d_[static_cast<Eigen::Index>(i)], "N m or N",
+                                     fmt::format("largest |d| {}, from the plant's accelerations", domain)});
+  if (spec_.kind != Kind::SlotineLi || integrates_) return;
   certificate_.findings.push_back({"bound_on_s", bound, "rad/s, m/s", "ultimate bound from B (24) with the numbers above"});
   certificate_.findings.push_back({"bound_on_e", bound / rate, "rad, m", "the same through B (15): the bound on s over Λ"});
 }

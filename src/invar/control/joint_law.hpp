@@ -3,6 +3,7 @@
 #include <Eigen/Eigenvalues>
 
 #include "invar/control/control_law.hpp"
+#include "invar/control/integral.hpp"
 #include "invar/mech/constrained_inverse.hpp"
 
 namespace invar {
@@ -11,12 +12,14 @@ namespace invar {
 struct JointAim {
   int joint = 0, freedom = 0;
   Path path;
-  double rate = 1;         ///< Λ, 1/s
-  double gain = 30;        ///< K: effort per unit of s
-  double robust = 0;       ///< κ, N m or N
-  double layer = 1e-4;     ///< ε, units of s
-  double stiffness = 100;  ///< of e: PD and computed torque (there per unit of inertia)
-  double damping = 20;     ///< of ė
+  double rate = 1;                                        ///< Λ, 1/s
+  double gain = 30;                                       ///< K: effort per unit of s
+  double robust = 0;                                      ///< κ, N m or N
+  double layer = 1e-4;                                    ///< ε, units of s
+  double stiffness = 100;                                 ///< of e: PD and computed torque (there per unit of inertia)
+  double damping = 20;                                    ///< of ė
+  double integral = 0;                                    ///< effort per unit of z = ∫ s dt
+  double most = std::numeric_limits<double>::infinity();  ///< of the effort that z gives
 };
 
 struct JointLawSpec {
@@ -37,6 +40,7 @@ struct JointLawSpec {
 /// columns of 𝒥 Γ⁻¹, and one more solve gives what the freedoms do by themselves, a_0, at the motion ν and a reference ν_r:
 ///   Γ q̈_r + C q̇_r - Q_e = Γ (q̈_r - a_0(ν, ν_r)),     Γ q̈_r + h - Q_e = Γ (q̈_r - a_0(ν, ν)).
 /// Certificate: V = ½ sᵀ Γ s, V̇ against -sᵀ K s - sᵀ κ sat(s/ε) + sᵀ d with d from the plant's accelerations, κ > |d|.
+/// With integral action Q gets -K_i z and V gets ½ zᵀ K_i z; V̇ stays as it is, and a constant d is rejected.
 /// Angles are compared modulo a turn.
 class JointLaw final : public ControlLaw {
  public:
@@ -44,9 +48,10 @@ class JointLaw final : public ControlLaw {
   JointLaw(const Model& model, JointLawSpec spec);
 
   /// Aims that do not describe the motion: too few, too many, dependent.
-  std::string objection(const Bodies& bodies) override;
+  std::string objection(Instant at, const Bodies& bodies) override;
 
   Verdict command(Instant at, const Bodies& bodies, Load& out) override;
+  void settle(Instant at, const Bodies& bodies) override;
   void witness(const Witness& seen) override;
   void conclude() override;
 
@@ -60,7 +65,7 @@ class JointLaw final : public ControlLaw {
   void field_of(const VecX& rates, Accelerations& w);
   void known(bool at_rest);
   Verdict free_acceleration(const Accelerations& w, bool forces, VecX& a);
-  Verdict law();
+  Verdict law(double t);
   double saturated(std::size_t i) const;
   void state_clauses();
 
@@ -75,8 +80,11 @@ class JointLaw final : public ControlLaw {
   Eigen::SelfAdjointEigenSolver<MatX> eigen_;
   VecX unit_, all_;  // per freedom of the model
   VecX e_, e_dot_, s_, v_, v_r_, a_r_, a_0_, Q_, d_, largest_d_, weighed_;
+  Integral integral_;
+  VecX z_;
+  bool integrates_ = false;
   std::size_t V_, V_dot_, promised_, layer_;
-  int defined_, exact_, falls_, robust_;
+  int defined_, exact_, falls_, robust_, bounded_ = -1;
   double least_ = std::numeric_limits<double>::infinity(), most_ = 0;  // eigenvalues of Γ seen
 };
 

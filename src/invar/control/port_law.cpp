@@ -62,11 +62,11 @@ void PortLaw::conclude() {
        "V ends below it as long as the disturbance stays below the one named: (disturbance/rate)²/2"});
 }
 
-std::string PortLaw::objection(const Bodies& bodies) {
+std::string PortLaw::objection(Instant at, const Bodies& bodies) {
   if (const int j = inverse_.rotors(); j >= 0)
     return fmt::format("joint '{}' has an armature, which this law does not know",
                        model_.joints()[static_cast<std::size_t>(j)].name);
-  if (!law(0.0, bodies).ok()) return "the law is not defined at the start";
+  if (!law(at, bodies).ok()) return "the law is not defined at the start";
   return cannot();
 }
 

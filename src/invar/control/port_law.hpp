@@ -35,7 +35,7 @@ class PortLaw : public ControlLaw {
   Verdict command(Instant at, const Bodies& bodies, Load& out) final;
   void witness(const Witness& seen) final;
   void conclude() final;
-  std::string objection(const Bodies& bodies) final;
+  std::string objection(Instant at, const Bodies& bodies) final;
   void settle(Instant at, const Bodies& bodies) final;
 
   const Model& model() const { return model_; }

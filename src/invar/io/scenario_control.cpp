@@ -170,7 +170,7 @@ std::vector<ControllerSpec> read_controllers(const TomlTable& root, const Scenar
       continue;
     }
     if (const auto bodies = bodies_at(*s.model, s.start))
-      if (const std::string why = (*controller)->objection(*bodies); !why.empty()) t.refuse("law", why);
+      if (const std::string why = (*controller)->objection(s.start_time, *bodies); !why.empty()) t.refuse("law", why);
     out.push_back(std::move(spec));
   }
   return out;

@@ -32,6 +32,8 @@ JointAim read_joint_gains(const TomlTable& t, JointAim aim) {
   aim.layer = positive(t, "layer", aim.layer);
   aim.stiffness = positive(t, "stiffness", aim.stiffness, true);
   aim.damping = positive(t, "damping", aim.damping, true);
+  aim.integral = positive(t, "integral", aim.integral, true);
+  aim.most = positive(t, "most", aim.most);
   return aim;
 }
 
