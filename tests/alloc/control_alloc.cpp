@@ -98,6 +98,7 @@ void expect_no_heap(ControlLaw& law, const Model& model, const Bodies& bodies) {
   const auto once = [&](double t) {
     load.clear();
     EXPECT_TRUE(law.command(t, bodies, load).ok());
+    EXPECT_TRUE(law.command(Instant(t - 0.005, t - 0.005, 0.01), bodies, load).ok());  // as over a step
     law.settle(t, bodies);
     law.witness({t, bodies, accelerations, reactions});
   };
@@ -135,8 +136,13 @@ TEST(ControlLaws, NeverCallTheHeapOnceTheyHaveLookedAround) {
   ImpedanceSpec impedance;
   impedance.body = static_cast<int>(arm.model.bodies().size()) - 1;
   impedance.path = moving;
-  ImpedanceLaw yielding(arm.model, impedance);
-  expect_no_heap(yielding, arm.model, arm.start);
+  impedance.joint_damping = 1;
+  for (const bool filtered : {false, true})
+    for (const bool over_steps : {false, true}) {
+      impedance.filter = filtered ? 20 : 0, impedance.over_steps = over_steps;
+      ImpedanceLaw yielding(arm.model, impedance);
+      expect_no_heap(yielding, arm.model, arm.start);
+    }
 }
 
 }  // namespace

@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/mech/over_step.hpp"
+
 namespace invar {
 namespace {
 
 constexpr double kLeastPeriod = 1e-6;  // s
 
-// The same motion about another point of the body, `offset` in its own axes from the centre of mass.
-BodyState about(const BodyState& from, const Vec3& offset_B) {
-  const Vec3 offset = from.q_WB * offset_B;
+// The same motion about another point of the body, `offset` in its own axes from the centre of mass; over a step of length `span`
+// where it is the mean motion of one.
+BodyState about(const BodyState& from, const Vec3& offset_B, double span = 0) {
+  const Vec3 offset = mean_arm(from.q_WB * offset_B, from.w_WB, span);
   return {from.p_WC + offset, from.v_WC + from.w_WB.cross(offset), from.w_WB, from.q_WB};
 }
 
@@ -133,8 +136,8 @@ Bodies seen_as(const Model& nominal, const Model& plant, const Bodies& bodies) {
   return out;
 }
 
-void Controller::see(const Bodies& plant) const {
-  for (std::size_t b = 0; b < bodies_.size(); ++b) seen_[b] = about(plant[bodies_[b].plant], bodies_[b].offset);
+void Controller::see(const Bodies& plant, double span) const {
+  for (std::size_t b = 0; b < bodies_.size(); ++b) seen_[b] = about(plant[bodies_[b].plant], bodies_[b].offset, span);
 }
 
 // A command for what is seen, allocated where there are actuators. Where the law has none, none is allocated.
@@ -147,9 +150,11 @@ bool Controller::command(Instant at, const Bodies& seen) const {
 }
 
 // command_ onto the plant; a wrench about the nominal centre of mass is moved to the real one.
-void Controller::act(const Bodies& plant, Load& load) const {
-  for (std::size_t b = 0; b < bodies_.size(); ++b)
-    load.port[bodies_[b].plant] += command_.port[b].about(plant[bodies_[b].plant].q_WB * bodies_[b].offset);
+void Controller::act(const Bodies& plant, double span, Load& load) const {
+  for (std::size_t b = 0; b < bodies_.size(); ++b) {
+    const BodyState& body = plant[bodies_[b].plant];
+    load.port[bodies_[b].plant] += command_.port[b].about(mean_arm(body.q_WB * bodies_[b].offset, body.w_WB, span));
+  }
   for (const JointPair& pair : joints_) {
     const int from = spec_.nominal->joints()[static_cast<std::size_t>(pair.nominal)].v0;
     for (int k = 0; k < pair.nv; ++k) load.efforts[pair.v0 + k] += command_.efforts[from + k];
@@ -165,10 +170,10 @@ void Controller::add(Instant at, const Bodies& bodies, Load& load) const {
   }
   if (!held) {
     // References have pieces of their own; they are continuous with their rates, so each time is seen by itself.
-    see(bodies);
-    const bool commanded = command(Instant(at.t), seen_);
+    see(bodies, at.span);
+    const bool commanded = command(Instant(at.t, at.t, at.span), seen_);
     if (!allocation_) {
-      if (commanded) act(bodies, load);
+      if (commanded) act(bodies, at.span, load);
       return;
     }
   }
@@ -194,11 +199,11 @@ std::string Controller::objection(Instant at, const Bodies& bodies) {
   return {};
 }
 
-// A law that sees the motion late or with noise has only what it sees at ticks to go by.
+// A law that is asked at ticks has only what it sees there to go by.
 void Controller::settle(double t, const Bodies& bodies) {
   see(bodies);
   const bool due = spec_.period > 0 && t >= due_ - 1e-9 * spec_.period;
-  if (spec_.delay == 0 && spec_.noise.none()) law_->settle(t, seen_);
+  if (spec_.delay == 0 && spec_.noise.none() && (due || !(spec_.period > 0))) law_->settle(t, seen_);
   if (!due) return;
   tick(t, bodies);
   due_ = next_event(t);
@@ -211,7 +216,7 @@ void Controller::tick(double t, const Bodies& plant) {
   if (spec_.delay > 0 || !spec_.noise.none()) law_->settle(seen->t, seen->bodies);
   const bool commanded = command(seen->t, seen->bodies);
   if (!allocation_) {
-    if (commanded) act(plant, held_);
+    if (commanded) act(plant, 0, held_);
     return;
   }
   for (Eigen::Index i = 0; i < inputs_.size(); ++i) {

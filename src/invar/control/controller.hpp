@@ -77,9 +77,9 @@ class Controller final : public Environment {
   Controller(const ControllerSpec& spec, const Model& plant, double start, int delay, std::uint64_t seed);
   Result<void> pair(const Model& plant);
   Result<void> equip(const Model& plant);
-  void see(const Bodies& plant) const;
+  void see(const Bodies& plant, double span = 0) const;
   bool command(Instant at, const Bodies& seen) const;
-  void act(const Bodies& plant, Load& load) const;
+  void act(const Bodies& plant, double span, Load& load) const;
   void tick(double t, const Bodies& plant);
   void look(double t, bool commanded);
 

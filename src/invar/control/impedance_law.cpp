@@ -1,26 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Over a step h with the mean position error x̃_m and its difference Δx̃ = h ẋ̃: the spring's work -K x̃_m · Δx̃ is -Δ(½ x̃ᵀ K x̃), and
+// the damper takes h ẋ̃ᵀ D ẋ̃. Mean arms make Δx̃ = h (v + ω × r) true, and joints over the step pass the wrenches on without loss.
 #include "invar/control/impedance_law.hpp"
 
 #include <fmt/format.h>
 
+#include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "invar/mech/passive.hpp"
+#include "invar/mech/tendons.hpp"
+
 namespace invar {
+namespace {
+
+constexpr double kReach = 1e-9;  // of the largest mobility: directions below it cannot be reached
+
+// Of the point's coordinates and of all freedoms; balls and free joints have no coordinates that a filter could see.
+std::vector<bool> winding(const Model& model) {
+  std::vector<bool> out(3 + static_cast<std::size_t>(model.nv()), false);
+  for (const Joint& joint : model.joints())
+    for (int k = 0; k < joint.nv; ++k) out[static_cast<std::size_t>(3 + joint.v0 + k)] = winds(joint.kind, k);
+  return out;
+}
+
+}  // namespace
 
 ImpedanceLaw::ImpedanceLaw(const Model& model, ImpedanceSpec spec)
     : model_(model),
       spec_(std::move(spec)),
       inverse_(model),
+      own_(model),
+      filter_(spec_.filter, winding(model)),
       moved_(model),
       tree_(spanning_tree(model)),
+      position_(VecX::Zero(3 + model.nv())),
+      change_(position_),
+      offset_(position_),
+      joint_rate_(VecX::Zero(model.nv())),
       port_(model.bodies().size()),
+      wanted_port_(port_),
       acts_(port_),
-      efforts_(VecX::Zero(model.nv())) {
+      carried_(model.joints().size()),
+      efforts_(joint_rate_),
+      node_(model.bodies().size()),
+      mean_(node_) {
   V_ = read({"V", "J", "kinetic energy and that of the virtual spring"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
   promised_ = read({"V_dot_promised", "W", "what dampers take and what comes from outside"});
+  stiffness_ = read({"stiffness_xx", "N/m", "of the point at its target, in what it can reach; World"});
+  for (const char* entry : {"yy", "zz", "xy", "xz", "yz"}) read({std::string("stiffness_") + entry, "N/m", "see stiffness_xx"});
   tracking_.push_back({spec_.name + ".position", "m"});
-  certificate_.law = "C (44), impedance";
+  certificate_.law = spec_.filter > 0 ? "C (44), impedance from positions" : "C (44), impedance";
   certificate_.guarantee = "passive: with the target at rest and nothing from outside V never rises";
   defined_ = certificate_.add({"law_is_defined", "the law can be evaluated", "1", 0, {}});
   passive_clause_ = certificate_.add({"V_dot_as_promised", "|V_dot - promised|, over 1 + its terms", "W", 1e-9, {}});
@@ -29,96 +61,209 @@ ImpedanceLaw::ImpedanceLaw(const Model& model, ImpedanceSpec spec)
       certificate_.add({"disturbance_is_absent", "|M A d|: forces from outside, errors of the model, commands that were held",
                         "N", 1e-9, names_of(model.bodies())});
   still_ = certificate_.add({"target_rests", "speed of the target", "m/s", 0, {}});
+  if (spec_.over_steps) {
+    step_clause_ = certificate_.add(
+        {"V_falls_over_steps", "|change of V over a step + what dampers take in it|, over the energies at play", "1", 1e-13, {}});
+    balance_ = read({"V_over_step", "1", "change of V over the last step with what dampers took, over the energies at play"});
+  }
+  if (!spec_.through_joints) return;
+  for (const TreeNode& node : tree_.nodes) {
+    if (node.joint < 0) continue;
+    const std::string& name = model.joints()[static_cast<std::size_t>(node.joint)].name;
+    carried_readings_.emplace_back(node.joint,
+                                   read({"carried_force_" + name, "N", "force that the joint carries of the command"}));
+    read({"carried_moment_" + name, "N m", "moment that the joint carries of the command, beside its efforts"});
+  }
 }
 
 std::string ImpedanceLaw::objection(Instant at, const Bodies& bodies) {
   (void)at;
   (void)bodies;
+  const auto name = [&](int j) { return model_.joints()[static_cast<std::size_t>(j)].name; };
   if (const int j = inverse_.rotors(); j >= 0)
-    return fmt::format("joint '{}' has an armature, which this law does not know",
-                       model_.joints()[static_cast<std::size_t>(j)].name);
+    return fmt::format("joint '{}' has an armature, which this law does not know", name(j));
+  // A wrench on a part that floats passes through no joint.
+  int root = tree_.node_of_body[static_cast<std::size_t>(spec_.body)];
+  while (tree_.nodes[static_cast<std::size_t>(root)].inner >= 0) root = tree_.nodes[static_cast<std::size_t>(root)].inner;
+  for (int n = 0; spec_.through_joints && n < static_cast<int>(tree_.nodes.size()); ++n)
+    if (const TreeNode& node = tree_.nodes[static_cast<std::size_t>(n)];
+        node.joint < 0 && (n == root || !model_.gravity().isZero(0)))
+      return fmt::format("body '{}' floats: no joint holds what the law asks for; take through = \"port\"",
+                         model_.bodies()[static_cast<std::size_t>(node.body)].name);
+  for (std::size_t j = 0; spec_.filter > 0 && spec_.joint_damping > 0 && j < model_.joints().size(); ++j)
+    if (model_.joints()[j].nq != model_.joints()[j].nv)
+      return fmt::format(
+          "joint '{}' has an attitude, not an angle: its rates cannot be filtered from positions; "
+          "take joint_damping = 0",
+          name(static_cast<int>(j)));
   return {};
 }
 
-// From the leaves inwards: what a joint has to carry of wrenches on all bodies beyond it, along its freedoms.
-void ImpedanceLaw::efforts_of(Port& port, VecX& efforts) const {
+// From the leaves inwards: what a joint has to carry of wrenches on all bodies beyond it, along its freedoms and beside them.
+void ImpedanceLaw::efforts_of() {
+  acts_ = port_;
   for (auto n = tree_.nodes.rbegin(); n != tree_.nodes.rend(); ++n) {
     if (n->joint < 0) continue;
     const Joint& joint = model_.joints()[static_cast<std::size_t>(n->joint)];
-    const JointAt& at = inverse_.joint(n->joint);
+    const JointOver& at = own_.joint(n->joint);
     const Wrench beyond =
-        port[static_cast<std::size_t>(n->body)].about(n->reversed ? -at.arm_parent : -at.arm_child);  // at the joint
-    const double sign = n->reversed ? -1 : 1;
+        acts_[static_cast<std::size_t>(n->body)].about(n->reversed ? -at.arm_parent : -at.arm_child);  // at the joint
+    const Wrench on_child = n->reversed ? -beyond : beyond;
     for (int k = 0; k < joint.nv; ++k)
-      efforts[joint.v0 + k] += sign * (beyond.moment.dot(at.S.col(k).head<3>()) + beyond.force.dot(at.S.col(k).tail<3>()));
+      efforts_[joint.v0 + k] = on_child.moment.dot(at.S.col(k).head<3>()) + on_child.force.dot(at.S.col(k).tail<3>());
+    carried_[static_cast<std::size_t>(n->joint)] = on_child - effort_wrench(at, efforts_.segment(joint.v0, joint.nv));
     if (n->inner >= 0)
-      port[static_cast<std::size_t>(tree_.nodes[static_cast<std::size_t>(n->inner)].body)] +=
+      acts_[static_cast<std::size_t>(tree_.nodes[static_cast<std::size_t>(n->inner)].body)] +=
           beyond.about(n->reversed ? at.arm_child : at.arm_parent);
   }
 }
 
 // Wrenches into port_, efforts into efforts_.
-Verdict ImpedanceLaw::law(Instant at, const Bodies& bodies) {
-  if (const Verdict verdict = inverse_.at(bodies); !verdict.ok()) return verdict;
+void ImpedanceLaw::law(Instant at, const Bodies& bodies) {
+  const double h = at.span;
+  own_.at(bodies, h);
   const auto b = static_cast<std::size_t>(spec_.body);
   const BodyState& body = bodies[b];
-  wanted_ = spec_.path(at);
-  arm_ = body.q_WB * (spec_.p_BE - model_.bodies()[b].inertia.p_BC);
-  error_ = body.p_WC + arm_ - wanted_.p;
-  error_rate_ = body.v_WC + body.w_WB.cross(arm_) - wanted_.v;
-  force_ = -(spec_.stiffness * error_ + spec_.damping * error_rate_);
+  target_ = spec_.path(at);
+  arm_ = mean_arm(body.q_WB * (spec_.p_BE - model_.bodies()[b].inertia.p_BC), body.w_WB, h);
+  error_ = body.p_WC + arm_ - target_.p;
+  error_rate_ = body.v_WC + body.w_WB.cross(arm_) - target_.v;
+  rate_ = error_rate_;
+  joint_rate_ = own_.rates();
+  if (spec_.filter > 0) {
+    position_.head<3>() = error_ - 0.5 * h * error_rate_;
+    for (const Joint& joint : model_.joints())
+      if (joint.nq == joint.nv) position_.segment(3 + joint.v0, joint.nv) = own_.coordinates().segment(joint.q0, joint.nq);
+    change_ << h * error_rate_, h * joint_rate_;
+    if (h == 0)
+      filter_.at(at.t, position_, offset_);
+    else
+      filter_.over(at.t - 0.5 * h, h, position_, change_, offset_);
+    rate_ = spec_.filter * offset_.head<3>();
+    joint_rate_ = spec_.filter * offset_.tail(joint_rate_.size());
+  }
+  force_ = -(spec_.stiffness * error_ + spec_.damping * rate_);
   for (Wrench& w : port_) w = Wrench{};
-  inverse_.add_own_forces(true, port_);  // what holds the mechanism where it is is the opposite
+  own_.add_at_rest(port_);  // what holds the mechanism where it is is the opposite
   for (Wrench& w : port_) w = -w;
   port_[b] += {arm_.cross(force_), force_};
+  wanted_port_ = port_;
   efforts_.setZero();
   if (spec_.through_joints) {
-    acts_ = port_;
-    efforts_of(acts_, efforts_);
+    efforts_of();
     for (Wrench& w : port_) w = Wrench{};
   }
-  efforts_ -= spec_.joint_damping * inverse_.joint_rates();
-  return {};
+  efforts_ -= spec_.joint_damping * joint_rate_;
 }
 
 Verdict ImpedanceLaw::command(Instant at, const Bodies& bodies, Load& out) {
-  const Verdict verdict = law(at, bodies);
-  if (!verdict.ok()) return verdict;
+  law(at, bodies);
+  if (at.span != 0) spanned_ = true;
   for (std::size_t b = 0; b < port_.size(); ++b) out.port[b] += port_[b];
   out.efforts += efforts_;
   return {};
 }
 
+double ImpedanceLaw::kinetic(const Bodies& bodies) const {
+  double sum = 0;
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const BodyState& at = bodies[b];
+    const Body& body = model_.bodies()[b];
+    sum += 0.5 * (body.inertia.mass * at.v_WC.squaredNorm() + at.w_WB.dot(spun(body, at, at.w_WB)));
+  }
+  return sum;
+}
+
+// In the virtual spring and the filter, at the last evaluation.
+double ImpedanceLaw::stored() const {
+  const double spring = 0.5 * error_.dot(spec_.stiffness * error_);
+  if (!(spec_.filter > 0)) return spring;
+  const Vec3 u = offset_.head<3>();
+  return spring +
+         0.5 * spec_.filter * (u.dot(spec_.damping * u) + spec_.joint_damping * offset_.tail(joint_rate_.size()).squaredNorm());
+}
+
+// What the law's dampers take, W.
+double ImpedanceLaw::damped() const { return rate_.dot(spec_.damping * rate_) + spec_.joint_damping * joint_rate_.squaredNorm(); }
+
+// Energies whose differences make up a step: V, springs and tendons, weights over the length of the model.
+double ImpedanceLaw::at_play(const Bodies& bodies) const {
+  double weight = 0;
+  for (const Body& body : model_.bodies()) weight += body.inertia.mass;
+  return weight * model_.gravity().norm() * model_.length() + elastic_energy(model_, own_.coordinates()) +
+         tendon_energy(model_, bodies);
+}
+
+// The mean motion between two nodes is all that the law needs to know of the step.
+void ImpedanceLaw::look_at_step(double t, double h, const Bodies& bodies) {
+  for (std::size_t b = 0; b < bodies.size(); ++b) mean_[b] = mean_motion(node_[b], bodies[b], h);
+  law(Instant(t - 0.5 * h, t - 0.5 * h, h), mean_);
+  const double taken = h * (damped() + own_.lost()), pulled = h * force_.dot(target_.v);
+  law(t, bodies);
+  filter_.settle(t, position_, true);
+  filter_.at(t, position_, offset_);
+  const double now = kinetic(bodies) + stored(), scale = now + at_play(bodies);
+  at_play_ = std::max(at_play_, scale);
+  const double gap = (now - stored_ + taken - pulled) / at_play_;
+  certificate_.look(step_clause_, t, std::abs(gap));
+  show(balance_, gap);
+}
+
+void ImpedanceLaw::settle(Instant at, const Bodies& bodies) {
+  if (!spec_.over_steps && !(spec_.filter > 0)) return;
+  if (spec_.over_steps && known_ && spanned_ && at.t > t_) {
+    look_at_step(at.t, at.t - t_, bodies);
+  } else {
+    law(Instant(at.t), bodies);
+    filter_.settle(at.t, position_, spanned_);
+    filter_.at(at.t, position_, offset_);
+  }
+  stored_ = kinetic(bodies) + stored();
+  t_ = at.t;
+  node_ = bodies;
+  known_ = true;
+  spanned_ = false;
+}
+
 void ImpedanceLaw::witness(const Witness& seen) {
-  const Verdict verdict = law(seen.t, seen.bodies);
+  const Verdict verdict = inverse_.at(seen.bodies);
   certificate_.look(defined_, seen.t, verdict.ok() ? 0 : 1);
   if (!verdict.ok()) return;
+  law(seen.t, seen.bodies);
+  for (const auto& [joint, reading] : carried_readings_) {
+    show(reading, carried_[static_cast<std::size_t>(joint)].force.norm());
+    show(reading + 1, carried_[static_cast<std::size_t>(joint)].moment.norm());
+  }
   // What the nominal bodies get by what is known: the law, what acts by itself at this motion, reactions.
   acts_ = port_;
   inverse_.add_efforts(efforts_, acts_);
   const double lost = inverse_.add_own_forces(false, acts_);
   inverse_.add_reactions(seen.reactions, acts_);
-  double kinetic = 0, kinetic_rate = 0, outside = 0;
+  double kinetic_rate = 0, outside = 0;
   for (std::size_t b = 0; b < seen.bodies.size(); ++b) {
-    const Inertia& inertia = model_.bodies()[b].inertia;
     const BodyState& at = seen.bodies[b];
     const BodyAcceleration& a = seen.accelerations[b];
-    const Vec3 f = inertia.mass * a.a_WC,
+    const Vec3 f = model_.bodies()[b].inertia.mass * a.a_WC,
                n = spun(model_.bodies()[b], at, a.alpha_WB) + at.w_WB.cross(spun(model_.bodies()[b], at, at.w_WB));
     const Vec3 d = f - acts_[b].force, m = n - acts_[b].moment;
-    kinetic += 0.5 * (inertia.mass * at.v_WC.squaredNorm() + at.w_WB.dot(spun(model_.bodies()[b], at, at.w_WB)));
     kinetic_rate += f.dot(at.v_WC) + n.dot(at.w_WB);
     outside += d.dot(at.v_WC) + m.dot(at.w_WB);
     acts_[b] = {m, d};
   }
-  const double V = kinetic + 0.5 * error_.dot(spec_.stiffness * error_);
-  const double V_dot = kinetic_rate + error_rate_.dot(spec_.stiffness * error_);
-  const double damped =
-      error_rate_.dot(spec_.damping * error_rate_) + spec_.joint_damping * inverse_.joint_rates().squaredNorm() + lost;
+  double V_dot = kinetic_rate + error_rate_.dot(spec_.stiffness * error_);
+  if (spec_.filter > 0)
+    V_dot += rate_.dot(spec_.damping * (error_rate_ - rate_)) + spec_.joint_damping * joint_rate_.dot(own_.rates() - joint_rate_);
   // A target that moves gives work through the spring and the damper.
-  const double pulled = -force_.dot(wanted_.v), promised = outside + pulled - damped;
-  certificate_.look(passive_clause_, seen.t, std::abs(V_dot - promised) / (1 + std::abs(outside) + std::abs(pulled) + damped));
-  // Of d only what moves something counts.
+  const double pulled = force_.dot(target_.v), taken = damped() + lost, promised = outside + pulled - taken;
+  certificate_.look(passive_clause_, seen.t, std::abs(V_dot - promised) / (1 + std::abs(outside) + std::abs(pulled) + taken));
+  look_at_disturbance(seen, V_dot);
+  look_at_stiffness();
+  tracking_[0].look(seen.t, error_.norm());
+  show(V_, kinetic(seen.bodies) + stored()), show(V_dot_, V_dot), show(promised_, promised);
+}
+
+// Of what disturbs, acts_, only what moves something counts.
+void ImpedanceLaw::look_at_disturbance(const Witness& seen, double V_dot) {
   if (!inverse_.apply(&acts_, nullptr, moved_).ok()) return;
   double largest = 0;
   int culprit = -1;
@@ -129,10 +274,28 @@ void ImpedanceLaw::witness(const Witness& seen) {
     if (!std::isnan(largest) && !(size <= largest)) largest = size, culprit = static_cast<int>(b);
   }
   certificate_.look(disturbed_, seen.t, largest, culprit);
-  if (largest < 1e-9 && wanted_.v.isZero(0)) certificate_.look(falls_, seen.t, V_dot);
-  certificate_.look(still_, seen.t, wanted_.v.norm());
-  tracking_[0].look(seen.t, error_.norm());
-  show(V_, V), show(V_dot_, V_dot), show(promised_, promised);
+  if (largest < 1e-9 && target_.v.isZero(0)) certificate_.look(falls_, seen.t, V_dot);
+  certificate_.look(still_, seen.t, target_.v.norm());
+}
+
+// The virtual spring within the directions in which the point can move: the range of its mobility J A Jᵀ.
+void ImpedanceLaw::look_at_stiffness() {
+  const auto b = static_cast<std::size_t>(spec_.body);
+  Mat3 mobility;
+  for (int k = 0; k < 3; ++k) {
+    for (Wrench& w : acts_) w = Wrench{};
+    acts_[b] = {arm_.cross(Vec3::Unit(k)), Vec3::Unit(k)};
+    if (!inverse_.apply(&acts_, nullptr, moved_).ok()) return;
+    mobility.col(k) = moved_.x[b].a_WC + moved_.x[b].alpha_WB.cross(arm_);
+  }
+  const Eigen::SelfAdjointEigenSolver<Mat3> eigen(0.5 * (mobility + mobility.transpose()));
+  Mat3 P = Mat3::Zero();
+  for (int k = 0; k < 3; ++k)
+    if (eigen.eigenvalues()[k] > kReach * eigen.eigenvalues()[2])
+      P += eigen.eigenvectors().col(k) * eigen.eigenvectors().col(k).transpose();
+  const Mat3 K = P * spec_.stiffness * P;
+  const double entries[] = {K(0, 0), K(1, 1), K(2, 2), K(0, 1), K(0, 2), K(1, 2)};
+  for (std::size_t k = 0; k < 6; ++k) show(stiffness_ + k, entries[k]);
 }
 
 }  // namespace invar

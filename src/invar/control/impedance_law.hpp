@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "invar/control/control_law.hpp"
+#include "invar/control/position_filter.hpp"
 #include "invar/mech/constrained_inverse.hpp"
+#include "invar/mech/own_forces.hpp"
 #include "invar/mech/spanning_tree.hpp"
 
 namespace invar {
@@ -17,33 +19,67 @@ struct ImpedanceSpec {
   double joint_damping =
       0;  ///< on every joint freedom, N m s or N s/m: with D_x alone motions that leave the point at rest persist
   bool through_joints = true;  ///< efforts on the joints of the tree, C (49); false: a force at the point
+  double filter = 0;           ///< 1/s; dampers see rates that a filter makes of positions; 0: measured rates
+  bool over_steps = false;     ///< the stepper says over which step it asks: the balance of V over steps is a clause
 };
 
 /// C (44): τ = -J_tcpᵀ (K_x x̃ + D_x ẋ̃) + ∇V, and damping of the joints. ∇V is gravity, springs and tendons of the nominal model.
 /// Storage: kinetic energy + ½ x̃ᵀ K_x x̃. For a point at rest it changes by -ẋᵀ D_x ẋ - (joint damping) + (power from outside).
+/// Where it is asked over a step (Instant::span) all of this is true of differences between the nodes, to round-off.
+/// With a filter (position_filter.hpp) no rate is measured: ω u stands for ẋ̃, and ½ ω uᵀ D_x u is part of the storage, which
+/// then changes by -(ω u)ᵀ D_x (ω u); likewise in the joints.
 class ImpedanceLaw final : public ControlLaw {
  public:
   ImpedanceLaw(const Model& model, ImpedanceSpec spec);
 
   std::string objection(Instant at, const Bodies& bodies) override;
   Verdict command(Instant at, const Bodies& bodies, Load& out) override;
+  void settle(Instant at, const Bodies& bodies) override;
   void witness(const Witness& seen) override;
 
+  /// λ of C (46) in the last command through joints: what joints of the tree carry of the wanted wrenches beside their efforts,
+  /// per joint of the model, on the child at the joint point, World. It does no work on what the joint allows.
+  const std::vector<Wrench>& carried() const { return carried_; }
+  /// The wrenches on the bodies, about their centres of mass, that the last command stands for, damping of joints left out.
+  const Port& wanted() const { return wanted_port_; }
+
  private:
-  Verdict law(Instant at, const Bodies& bodies);
-  void efforts_of(Port& port, VecX& efforts) const;
+  void law(Instant at, const Bodies& bodies);
+  void efforts_of();
+  void look_at_step(double t, double h, const Bodies& bodies);
+  double kinetic(const Bodies& bodies) const;
+  double stored() const;
+  double damped() const;
+  double at_play(const Bodies& bodies) const;
+  void look_at_disturbance(const Witness& seen, double V_dot);
+  void look_at_stiffness();
 
   const Model& model_;
   ImpedanceSpec spec_;
   ConstrainedInverse inverse_;
+  OwnForces own_;
+  PositionFilter filter_;
   Field moved_;  // by what disturbs
   SpanningTree tree_;
-  PoseJet wanted_;
+
+  // The last evaluation.
+  PoseJet target_;
   Vec3 error_ = Vec3::Zero(), error_rate_ = Vec3::Zero(), force_ = Vec3::Zero(), arm_ = Vec3::Zero();
-  Port port_, acts_;
+  VecX position_, change_, offset_;  // of the point and of all freedoms; what the filter sees and says
+  Vec3 rate_ = Vec3::Zero();         // what dampers take for that of the point
+  VecX joint_rate_;                  // and of the freedoms
+  Port port_, wanted_port_, acts_;
+  std::vector<Wrench> carried_;
   VecX efforts_;
-  std::size_t V_, V_dot_, promised_;
-  int defined_, passive_clause_, falls_, disturbed_, still_;
+
+  // The last node.
+  bool known_ = false, spanned_ = false;
+  double t_ = 0, stored_ = 0, at_play_ = 0;
+  Bodies node_, mean_;
+
+  std::size_t V_, V_dot_, promised_, stiffness_, balance_ = 0;
+  std::vector<std::pair<int, std::size_t>> carried_readings_;  // joint; reading of its force, that of its moment follows
+  int defined_, passive_clause_, falls_, disturbed_, still_, step_clause_ = -1;
 };
 
 }  // namespace invar

@@ -38,15 +38,15 @@ class Conserving::Core {
 
 namespace {
 
-/// What acts on the system at one time.
+/// What acts on the system over a step of length h.
 class AtMiddle final : public cayley::Loading {
  public:
-  AtMiddle(System& system, double t) : system_(system), t_(t) {}
-  const Load& at(const Bodies& mean) override { return system_.load(t_, mean); }
+  AtMiddle(System& system, double t, double h) : system_(system), t_(t + 0.5 * h), h_(h) {}
+  const Load& at(const Bodies& mean) override { return system_.load(t_, mean, h_); }
 
  private:
   System& system_;
-  double t_;
+  double t_, h_;
 };
 
 // atan(t); where a turn per step is small, to 1e-13, which is enough to count turns.
@@ -114,7 +114,7 @@ class CoreIn final : public Conserving::Core {
   }
 
   Verdict whole(System& system, double t, double h, State& x, StepReport& report) {
-    AtMiddle loading(system, t + 0.5 * h);
+    AtMiddle loading(system, t, h);
     const Verdict verdict = shell_.step(h, system.acts() ? &loading : nullptr);
     report.iterations += shell_.iterations();
     if (!verdict.ok()) return verdict;

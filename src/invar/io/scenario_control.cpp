@@ -100,6 +100,14 @@ Mat3 read_matrix(const TomlTable& t, const char* key, double fallback) {
   return out;
 }
 
+// Whether the run asks for loads over whole steps and gets what the law says, at once and as it is.
+bool asked_over_steps(const ControlTable& r) {
+  const Method& method = r.scenario.method;
+  return (method.integrator == "discrete_gradient" || method.integrator == "conserving") &&
+         method.options.stepper.composition == Composition::None && !(r.table.number("period", 0) > 0) &&
+         !r.table.has("actuators");
+}
+
 }  // namespace
 
 MakeLaw read_impedance(const ControlTable& r) {
@@ -113,6 +121,12 @@ MakeLaw read_impedance(const ControlTable& r) {
   spec.damping = read_matrix(r.table, "damping", 10);
   spec.joint_damping = positive(r.table, "joint_damping", 0, true);
   spec.through_joints = r.table.choice("through", {"joints", "port"}, 0) == 0;
+  const bool filtered = r.table.choice("velocity", {"measured", "filtered"}, 0) == 1;
+  if (filtered)
+    spec.filter = positive(r.table, "filter", 100);
+  else if (r.table.has("filter"))
+    r.table.refuse("filter", "measured velocities need no filter; say velocity = \"filtered\"");
+  spec.over_steps = asked_over_steps(r);
   return [spec](const Model& m) { return std::make_unique<ImpedanceLaw>(m, spec); };
 }
 

@@ -11,13 +11,16 @@ namespace invar {
 /// A time together with the side from which it is seen. At the edge of a pulse the step that ends there needs the value
 /// from the left and the step that starts there the value from the right. `inside` is a time within the smooth segment
 /// that is being integrated: it chooses the piece of a piecewise function, and `t` is where that piece is evaluated.
+/// Steppers that account for energy exactly ask for one load over a whole step: `span` is its length, `t` its middle, and the
+/// bodies that come with it are its mean motion (over_step.hpp).
 struct Instant {
-  double t;       ///< s
-  double inside;  ///< s
+  double t;         ///< s
+  double inside;    ///< s
+  double span = 0;  ///< s; 0: an instant
 
   /// A time on its own is seen from the right.
   Instant(double time) : t(time), inside(time) {}  // NOLINT(google-explicit-constructor): a time is an instant
-  Instant(double time, double within) : t(time), inside(within) {}
+  Instant(double time, double within, double over = 0) : t(time), inside(within), span(over) {}
 };
 
 /// Whatever acts on the mechanism as a function of time and Bodies: disturbances, drag, actuation. Knows no coordinates.

@@ -5,9 +5,9 @@
 
 namespace invar {
 
-const Load& System::load(double t, const Bodies& bodies) {
+const Load& System::load(double t, const Bodies& bodies, double span) {
   load_.clear();
-  for (const Environment* e : environments_) e->add(instant(t), bodies, load_);
+  for (const Environment* e : environments_) e->add(instant(t, span), bodies, load_);
   for (const Wrench& F : load_.port) loaded_ = loaded_ || !F.force.isZero(0) || !F.moment.isZero(0);
   return load_;
 }

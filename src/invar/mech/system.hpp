@@ -27,14 +27,15 @@ class System {
   /// most next_event(t0). From then on edges are seen from inside that segment (see Instant), until the next enter.
   /// enter(t, t) sees t from the right; before any call every time is seen from the right.
   void enter(double t0, double t1) { inside_ = t0 + 0.5 * (t1 - t0); }
-  Instant instant(double t) const { return std::isnan(inside_) ? Instant(t) : Instant(t, inside_); }
+  Instant instant(double t, double span = 0) const { return Instant(t, std::isnan(inside_) ? t : inside_, span); }
 
   /// Time derivative of x at t, work and dissipation included.
   Verdict rate(double t, const State& x, Rate& rate);
   /// Everything at t, x: for recorders.
   Verdict evaluate(double t, const State& x, Evaluation& out);
   /// What acts at t on these bodies, for methods that bring their own equations. They account for its work themselves.
-  const Load& load(double t, const Bodies& bodies);
+  /// Over a step of length `span` with its middle at t, on the mean motion (over_step.hpp); 0: at the instant t.
+  const Load& load(double t, const Bodies& bodies, double span = 0);
   /// The load at t, x as last computed by rate or evaluate.
   const Load& load() const { return load_; }
   /// Whether a wrench acted from outside in any rate computed since forget_loads(): in any stage of the steps between.

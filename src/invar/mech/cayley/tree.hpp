@@ -181,7 +181,7 @@ class Tree {
   void pull(double h);
   Verdict iterate(double h, const Load* load, double& increment);
   double ask(double h, Loading& loading);
-  void spread(const Bodies& bodies, Load& load) const;
+  void spread(double h, const Bodies& bodies, Load& load) const;
   void mean_bodies(Bodies& out) const;
   double coordinate(const Tie<G>& tie) const;
   void start_ties(double h, bool step);

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "invar/mech/cayley/tree.hpp"
-#include "invar/mech/joint_rows.hpp"
+#include "invar/mech/over_step.hpp"
 
 namespace invar::cayley {
 namespace {
@@ -20,18 +20,18 @@ double distance(const Load& a, const Load& b) {
 
 }  // namespace
 
-// Turns efforts on joints that are no scalar freedom of the tree into wrenches on their bodies.
+// Turns efforts on joints that are no scalar freedom of the tree into wrenches on their bodies that do the same work.
 template <class G>
-void Tree<G>::spread(const Bodies& bodies, Load& load) const {
-  JointAt at;
+void Tree<G>::spread(double h, const Bodies& bodies, Load& load) const {
+  JointOver over;
   for (const int j : loose_) {
     const Joint& joint = model_.joints()[j];
     auto efforts = load.efforts.segment(joint.v0, joint.nv);
     if (efforts.isZero(0)) continue;
-    joint_at(model_, j, bodies, false, at);
-    const Wrench w = effort_wrench(at, efforts);
-    load.port[joint.child] += w.about(at.arm_child);
-    if (joint.parent != kWorld) load.port[joint.parent] -= w.about(at.arm_parent);
+    joint_over(model_, j, bodies, h, over);
+    const Wrench w = effort_wrench(over, efforts);
+    load.port[joint.child] += w.about(over.arm_child);
+    if (joint.parent != kWorld) load.port[joint.parent] -= w.about(over.arm_parent);
     efforts.setZero();
   }
 }
@@ -48,7 +48,7 @@ double Tree<G>::ask(double h, Loading& loading) {
   const Load& now = loading.at(bodies_);
   const double change = distance(now, asked_);
   asked_ = load_ = now;
-  spread(bodies_, load_);
+  spread(h, bodies_, load_);
   return change;
 }
 
