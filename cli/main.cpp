@@ -49,6 +49,7 @@ int go(int argc, char** argv) {
   add_eval(app, context);
   add_equilibrium(app, context);
   add_modes(app, context);
+  add_stiffness(app, context);
   add_run(app, context);
   add_compare(app, context);
   add_report(app, context);

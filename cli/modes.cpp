@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs `equilibrium` and `modes`: where a mechanism rests, and how it moves about there.
+// The verbs `equilibrium`, `modes` and `stiffness`: where a mechanism rests, how it moves about there, how a point of it yields.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "invar/io/state_json.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/equilibrium.hpp"
+#include "invar/mech/minimal/tip_stiffness.hpp"
 #include "invar/model/joint/kinds.hpp"
 #include "invar/run/words.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Arguments {
-  std::string model, state;
+  std::string model, state, frame;
   bool json = false, find = false;
 };
 
@@ -208,6 +209,62 @@ void modes_verb(const Arguments& args, Context& context) {
   print_modes(p, linear, modes);
 }
 
+Json json_of(const TipStiffness& tip, const std::string& frame) {
+  const auto list = [](const Vec3& v) { return std::vector<double>(v.data(), v.data() + 3); };
+  Json out;
+  out["frame"] = frame;
+  out["axes"] = Json::array();
+  for (int k = 0; k < 3; ++k) {
+    // JSON knows no infinity.
+    const bool rigid = std::isinf(tip.stiffness[k]);
+    out["axes"].push_back(
+        {{"stiffness", rigid ? Json(nullptr) : Json(tip.stiffness[k])}, {"rigid", rigid}, {"along", list(tip.axes.col(k))}});
+  }
+  for (int k = 0; k < 3; ++k) out["compliance"].push_back(list(tip.compliance.row(k)));
+  for (std::size_t k = 0; k < tip.coordinates.size(); ++k)
+    out["missing"][tip.coordinates[k]] = tip.missing[static_cast<Eigen::Index>(k)];
+  return out;
+}
+
+void print_stiffness(const TipStiffness& tip) {
+  fmt::print("{:>16} {:>16}  {}\n", "stiffness [N/m]", "gives [m/N]", "along (World)");
+  for (int k = 0; k < 3; ++k) {
+    const double s = tip.stiffness[k];
+    const std::string words = s == 0 ? "free" : (std::isinf(s) ? "rigid" : fmt::format("{:.6g}", s));
+    const std::string gives = s == 0 || std::isinf(s) ? "" : fmt::format("{:.6g}", 1 / s);
+    const Vec3 a = tip.axes.col(k);
+    fmt::print("{:>16} {:>16}  {:.4f} {:.4f} {:.4f}\n", words, gives, a.x() + 0.0, a.y() + 0.0, a.z() + 0.0);
+  }
+}
+
+void stiffness_verb(const Arguments& args, Context& context) {
+  auto placed = placed_at(args, context);
+  if (!placed) return report(placed.error(), context);
+  Placed& p = **placed;
+  const auto frame = p.model.find_frame(args.frame);
+  if (!frame || p.model.frames()[static_cast<std::size_t>(*frame)].body == kWorld)
+    return report(
+        Error{ErrorKind::Option,
+              fmt::format("no body has a frame '{}'{}", args.frame, did_you_mean(args.frame, names_of(p.model.frames()))),
+              args.model},
+        context);
+  if (args.find)
+    if (const auto found = equilibrium_of(p, args); !found) return report(found.error(), context);
+  const Frame& at = p.model.frames()[static_cast<std::size_t>(*frame)];
+  TipStiffness tip;
+  if (const Verdict verdict = tip_stiffness(p.minimal.tree(), p.x.q, p.x.wound, Load(p.model), at.body, at.X_BE.p, tip);
+      !verdict.ok())
+    return report(Error{ErrorKind::Numerics, words(verdict, p.model), args.model}, context);
+  if (tip.largest > 1e-6)
+    say(fmt::format(
+            "note: this is no equilibrium, up to {:.3g} N are missing (moments over {:.3g} m): the stiffness is that with "
+            "them held on the independent freedoms (--equilibrium looks for one first)",
+            tip.largest, p.model.length()),
+        context);
+  if (args.json) return print_json(json_of(tip, args.frame));
+  print_stiffness(tip);
+}
+
 constexpr const char* kState = "State by bodies or by joints, JSON file or - for stdin; default: [initial] of the model, at rest";
 
 }  // namespace
@@ -230,6 +287,18 @@ void add_modes(CLI::App& app, Context& context) {
   verb->add_flag("--json", args->json, "All values and shapes as JSON");
   verb->footer("Example: invar modes models/double_pendulum.toml --equilibrium --json");
   verb->callback([args, &context] { modes_verb(*args, context); });
+}
+
+void add_stiffness(CLI::App& app, Context& context) {
+  auto* verb = app.add_subcommand("stiffness", "How a frame yields to a force that springs, tendons and gravity hold");
+  auto args = std::make_shared<Arguments>();
+  verb->add_option("model", args->model, "Model file")->required();
+  verb->add_option("frame", args->frame, "Frame of a body: its origin is the point")->required();
+  verb->add_option("--state", args->state, kState);
+  verb->add_flag("--equilibrium", args->find, "Look for an equilibrium from there first");
+  verb->add_flag("--json", args->json, "Axes, compliance and what is missing as JSON");
+  verb->footer("Example: invar stiffness models/paper_c_springs.toml tcp --equilibrium");
+  verb->callback([args, &context] { stiffness_verb(*args, context); });
 }
 
 }  // namespace invar::cli

@@ -22,6 +22,7 @@ void add_info(CLI::App& app, Context& context);
 void add_eval(CLI::App& app, Context& context);
 void add_equilibrium(CLI::App& app, Context& context);
 void add_modes(CLI::App& app, Context& context);
+void add_stiffness(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_compare(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
