@@ -8,6 +8,8 @@
 #include "invar/io/output.hpp"
 #include "invar/io/result_json.hpp"
 #include "invar/io/scenario_file.hpp"
+#include "invar/report/page.hpp"
+#include "invar/report/scene.hpp"
 
 namespace invar::cli {
 namespace {
@@ -26,12 +28,13 @@ Result<Output> make_output(const Arguments& args, const Context& context) {
   return output;
 }
 
-// run.h5 and result.json, in this order: who sees result.json finds everything else in place.
+// run.h5 and result.json, and report.html, which shows both.
 Result<void> write_results(const Scenario& scenario, const Outcome& outcome, const Output& output) {
   auto log = LogReader::open(output.log());
   if (!log) return tl::unexpected(log.error());
   if (auto written = write_hdf5(*log, output.hdf5()); !written) return tl::unexpected(written.error());
-  return write_text(output.result(), result_json(scenario, outcome));
+  if (auto written = write_text(output.result(), result_json(scenario, outcome)); !written) return written;
+  return viewer_page().empty() ? Result<void>() : write_report({output.directory}, output.page());
 }
 
 void print_outcome(const Scenario& scenario, const Outcome& outcome, const Output& output, Context& context) {
@@ -50,8 +53,8 @@ void print_outcome(const Scenario& scenario, const Outcome& outcome, const Outpu
   if (context.verbose)
     for (const Metric& m : outcome.metrics) fmt::print("  {:<28} {:.6g} {}\n", m.name, m.value, m.unit);
   if (!context.quiet)
-    fmt::print("{}: {} in {:.2f} s; wrote {}, {}\n", scenario.name, status_word(outcome), outcome.wall, output.result(),
-               output.hdf5());
+    fmt::print("{}: {} in {:.2f} s; wrote {}, {}{}\n", scenario.name, status_word(outcome), outcome.wall, output.result(),
+               output.hdf5(), viewer_page().empty() ? "" : ", " + output.page());
 }
 
 void run_verb(const Arguments& args, Context& context) {
@@ -62,7 +65,7 @@ void run_verb(const Arguments& args, Context& context) {
   auto output = make_output(args, context);
   if (!output) return report(output.error(), context);
 
-  LogWriter log(output->log());
+  LogWriter log(output->log(), scene_json(*scenario));
   ProgressLine line(context);
   RunOptions options;
   options.sink = &log;

@@ -5,6 +5,7 @@
 #include "invar/base/status.hpp"
 #include "invar/control/certificate.hpp"
 #include "invar/control/path.hpp"
+#include "invar/control/repulsion.hpp"
 
 namespace invar {
 
@@ -17,11 +18,12 @@ struct Witness {
   const std::vector<Wrench>& reactions;  ///< per nominal joint, on the parent at the joint point, World
 };
 
-/// A number that a law shows over time.
+/// What a law shows over time: a number, or a few that belong together.
 struct Reading {
   std::string name;     ///< "V"
   std::string unit;     ///< "J"
   std::string meaning;  ///< one clause
+  int size = 1;
 };
 
 /// A control law: a motion of its nominal mechanism in, a command out (wrenches on nominal bodies about their centres of mass,
@@ -48,16 +50,27 @@ class ControlLaw {
   const Certificate& certificate() const { return certificate_; }
   const std::vector<Tracking>& tracking() const { return tracking_; }
   const std::vector<Reading>& readings() const { return readings_; }
+  /// All their numbers, one reading after the other.
   std::span<const double> values() const { return values_; }
+  /// What it keeps away from, to be drawn.
+  virtual std::span<const Obstacle> obstacles() const { return {}; }
 
  protected:
-  /// A reading, by its index; values are NaN until the first look.
+  /// A reading, by the place of its first number; values are NaN until the first look.
   std::size_t read(Reading reading) {
+    const std::size_t at = values_.size();
+    values_.resize(at + static_cast<std::size_t>(reading.size), std::numeric_limits<double>::quiet_NaN());
     readings_.push_back(std::move(reading));
-    values_.push_back(std::numeric_limits<double>::quiet_NaN());
-    return values_.size() - 1;
+    return at;
   }
   void show(std::size_t reading, double value) { values_[reading] = value; }
+  void show(std::size_t reading, const Vec3& v) {
+    std::copy(v.begin(), v.end(), values_.begin() + static_cast<std::ptrdiff_t>(reading));
+  }
+  void show(std::size_t reading, const Quat& q) {
+    values_[reading] = q.w();
+    show(reading + 1, Vec3(q.vec()));
+  }
 
   Certificate certificate_;
   std::vector<Tracking> tracking_;

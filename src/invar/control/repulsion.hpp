@@ -40,6 +40,7 @@ class Repulsion {
   Repulsion(const Model& model, std::vector<Obstacle> obstacles, std::vector<Guarded> guarded);
 
   bool empty() const { return obstacles_.empty() || guarded_.empty(); }
+  const std::vector<Obstacle>& obstacles() const { return obstacles_; }
   double energy(const Bodies& bodies) const;
   /// Adds both; `rate` may be null.
   void add_gradient(const Bodies& bodies, Port& gradient, Port* rate) const;

@@ -55,8 +55,15 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
       damping.push_back(task.damping / (axis < 3 ? mass : mass * model.length() * model.length()));
       X_.emplace_back(model.bodies().size());
     }
-    if (task.position) followers_[k].at_position = tracking_.size(), tracking_.push_back({task.name + ".position", "m"});
-    if (task.attitude) followers_[k].at_attitude = tracking_.size(), tracking_.push_back({task.name + ".attitude", "rad"});
+    Follower& f = followers_[k];
+    if (task.position) {
+      f.at_position = tracking_.size(), tracking_.push_back({task.name + ".position", "m"});
+      f.p = read({"reference_" + task.name + "_p", "m", "where the task wants its frame, World", 3});
+    }
+    if (task.attitude) {
+      f.at_attitude = tracking_.size(), tracking_.push_back({task.name + ".attitude", "rad"});
+      f.q = read({"reference_" + task.name + "_q", "1", "attitude that the task wants, quaternion, scalar first", 4});
+    }
   }
   const auto rows = static_cast<Eigen::Index>(task_of_row_.size());
   wanted_ = wanted_dot_ = y_ = y_dot_ = VecX::Zero(rows);
@@ -268,8 +275,8 @@ std::string TaskLaw::cannot() const {
 void TaskLaw::track(double t) {
   for (std::size_t k = 0; k < followers_.size(); ++k) {
     const Follower& f = followers_[k];
-    if (spec_.tasks[k].position) tracking_[f.at_position].look(t, f.position_error.norm());
-    if (spec_.tasks[k].attitude) tracking_[f.at_attitude].look(t, f.angle);
+    if (spec_.tasks[k].position) tracking_[f.at_position].look(t, f.position_error.norm()), show(f.p, f.wanted.p);
+    if (spec_.tasks[k].attitude) tracking_[f.at_attitude].look(t, f.angle), show(f.q, f.wanted.q);
   }
   if (clear_ >= 0) {
     const Repulsion::Clearance least = repulsion_.clearance(inverse_.bodies());

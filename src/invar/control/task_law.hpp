@@ -39,6 +39,8 @@ class TaskLaw final : public PortLaw {
  public:
   TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, LimitRepulsion limits = {});
 
+  std::span<const Obstacle> obstacles() const override { return repulsion_.obstacles(); }
+
  protected:
   Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) override;
   void choose_sides(Instant at, const Bodies& bodies) override;
@@ -54,6 +56,7 @@ class TaskLaw final : public PortLaw {
     Vec3 position_error = Vec3::Zero();
     double angle = 0;
     std::size_t at_position = 0, at_attitude = 0;  // in tracking_
+    std::size_t p = 0, q = 0;                      // readings
   };
   void ask(Instant at);
   void printed(Accelerations& nu_r, Accelerations& nu_r_dot);

@@ -50,11 +50,13 @@ T get(const unsigned char* from) {
   return value;
 }
 
-nlohmann::json header_json(const Layout& layout) {
+nlohmann::json header_json(const Layout& layout, const std::string& scene) {
   nlohmann::json channels = nlohmann::json::array();
   for (const Channel& c : layout.channels)
     channels.push_back({{"path", c.path}, {"unit", c.unit}, {"meaning", c.meaning}, {"size", c.size}});
-  return {{"channels", channels}, {"model", layout.model}, {"scenario", layout.scenario}, {"seed", layout.seed}};
+  nlohmann::json out = {{"channels", channels}, {"model", layout.model}, {"scenario", layout.scenario}, {"seed", layout.seed}};
+  if (!scene.empty()) out["scene"] = scene;
+  return out;
 }
 
 // A header whose checksum is right was written by us, but perhaps not by this version: check its shape all the same.
@@ -66,6 +68,7 @@ Result<Layout> read_header(const std::string& text, const std::string& path) {
     layout.model = json.at("model").get<std::string>();
     layout.scenario = json.at("scenario").get<std::string>();
     layout.seed = json.at("seed").get<std::uint64_t>();
+    layout.scene = json.value("scene", std::string());
     for (const auto& c : json.at("channels")) {
       Channel channel{c.at("path"), c.at("unit"), c.at("meaning"), c.at("size").get<int>()};
       if (channel.size < 1 || channel.size > kWidest - width || channel.path.empty())
@@ -91,7 +94,8 @@ std::uint32_t crc32(const void* data, std::size_t size, std::uint32_t before) {
   return ~c;
 }
 
-LogWriter::LogWriter(std::string path, std::chrono::milliseconds interval) : path_(std::move(path)), interval_(interval) {}
+LogWriter::LogWriter(std::string path, std::string scene, std::chrono::milliseconds interval)
+    : path_(std::move(path)), scene_(std::move(scene)), interval_(interval) {}
 
 LogWriter::~LogWriter() {
   if (file_ != nullptr) std::fclose(file_);
@@ -114,7 +118,7 @@ Result<void> LogWriter::begin(const Layout& layout) {
   if (::ftruncate(fd, 0) != 0) return trouble("empty the log");
 
   // Names may be any bytes; what is not UTF-8 is replaced in the header, not fatal.
-  const std::string text = header_json(layout).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = header_json(layout, scene_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::vector<unsigned char> head(kMagic, kMagic + sizeof kMagic);
   put(head, kLogVersion);
   put(head, static_cast<std::uint32_t>(text.size()));

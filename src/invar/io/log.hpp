@@ -25,7 +25,9 @@ std::uint32_t crc32(const void* data, std::size_t size, std::uint32_t before = 0
 /// before them, at the next sample; `end` also waits for the disk.
 class LogWriter final : public Sink {
  public:
-  explicit LogWriter(std::string path, std::chrono::milliseconds interval = std::chrono::milliseconds(200));
+  /// The scene goes into the header.
+  explicit LogWriter(std::string path, std::string scene = {},
+                     std::chrono::milliseconds interval = std::chrono::milliseconds(200));
   ~LogWriter() override;
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
@@ -40,7 +42,7 @@ class LogWriter final : public Sink {
   Result<void> flush();
   tl::unexpected<Error> trouble(const char* doing) const;
 
-  std::string path_;
+  std::string path_, scene_;
   std::chrono::milliseconds interval_;
   std::chrono::steady_clock::time_point flushed_;
   std::FILE* file_ = nullptr;

@@ -57,7 +57,7 @@ Result<Output> prepare_output(const std::string& directory, bool force, Found* f
   if (trouble) return fail(ErrorKind::File, fmt::format("cannot create the directory: {}", trouble.message()), output.directory);
   if (::access(output.directory.c_str(), W_OK | X_OK) != 0)
     return fail(ErrorKind::File, "the directory is not writable", output.directory);
-  for (const std::string& old : {output.hdf5(), output.result()}) {
+  for (const std::string& old : {output.hdf5(), output.result(), output.page()}) {
     fs::remove(old, trouble);
     if (trouble) return fail(ErrorKind::File, fmt::format("cannot remove the old file: {}", trouble.message()), old);
   }

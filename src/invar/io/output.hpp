@@ -13,6 +13,7 @@ struct Output {
   std::string log() const { return directory + "/run.log"; }
   std::string hdf5() const { return directory + "/run.h5"; }
   std::string result() const { return directory + "/result.json"; }
+  std::string page() const { return directory + "/report.html"; }
 };
 
 /// What was found where a run wants to write.

@@ -105,7 +105,7 @@ Result<Outcome> Loop::run(const State& start) {
     for (const auto& c : controllers_)
       for (const Reading& reading : c->readings())
         layout.channels.push_back(
-            {"control/" + escaped(c->name()) + "/" + escaped(reading.name), reading.unit, reading.meaning, 1});
+            {"control/" + escaped(c->name()) + "/" + escaped(reading.name), reading.unit, reading.meaning, reading.size});
     if (auto begun = options_.sink->begin(layout); !begun) return tl::unexpected(begun.error());
   }
   for (double a = scenario_.start_time; edit(a) && a < scenario_.end_time;) {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/report/page.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "invar/io/output.hpp"
+#include "invar/io/result_json.hpp"
+#include "invar/io/text_file.hpp"
+#include "invar/report/packed.hpp"
+
+namespace invar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kMark = R"(<script id="invar-data" type="application/json"></script>)";
+
+// What pages plot and draw; rates of bodies and joints are left to the recording.
+bool is_shown(const Channel& c) {
+  if (c.path.rfind("bodies/", 0) == 0) return is_pose(c) || c.path.ends_with("/force") || c.path.ends_with("/moment");
+  return !(c.path.rfind("joints/", 0) == 0 && c.path.ends_with("/v")) &&
+         !(c.path.rfind("tendons/", 0) == 0 && c.path.ends_with("/rate"));
+}
+
+Json array_json(const std::vector<double>& numbers) { return {{"n", numbers.size()}, {"b", packed(numbers)}}; }
+
+// Times are written once for all channels that share them.
+class Times {
+ public:
+  explicit Times(Json& out) : out_(out) {}
+  std::size_t index(const std::vector<double>& t) {
+    const auto [it, fresh] = known_.emplace(t, known_.size());
+    if (fresh) out_.push_back(array_json(t));
+    return it->second;
+  }
+
+ private:
+  Json& out_;
+  std::map<std::vector<double>, std::size_t> known_;
+};
+
+Json result_of(const Output& output) {
+  const auto text = read_text_file(output.result());
+  if (!text) return nullptr;
+  Json out = Json::parse(*text, nullptr, false);
+  return out.is_discarded() ? Json(nullptr) : out;
+}
+
+Json scene_of(const std::string& text) {
+  Json out = Json::parse(text, nullptr, false);
+  return out.is_discarded() ? Json(nullptr) : out;
+}
+
+Result<Json> run_json(const std::string& directory, const PageOptions& options) {
+  const Output output{directory};
+  auto log = LogReader::open(output.log());
+  if (!log) return tl::unexpected(log.error());
+  DecimationOptions wanted = options.decimation;
+  if (!wanted.wanted) wanted.wanted = is_shown;
+  const Decimated data = decimate(*log, wanted);
+  Json run;
+  run["name"] = data.layout.scenario;
+  run["result"] = result_of(output);
+  run["complete"] = data.ending == LogReader::Ending::Complete;
+  run["scene"] = scene_of(data.layout.scene);
+  run["samples"] = data.samples;
+  run["times"] = Json::array();
+  run["channels"] = Json::array();
+  Times times(run["times"]);
+  // Poses first: theirs is the first time.
+  for (const bool poses : {true, false})
+    for (std::size_t c = 0; c < data.channels.size(); ++c) {
+      const Channel& channel = data.layout.channels[c + 1];
+      if (is_pose(channel) != poses || !wanted.wanted(channel)) continue;
+      run["channels"].push_back({{"path", channel.path},
+                                 {"unit", channel.unit},
+                                 {"meaning", channel.meaning},
+                                 {"size", channel.size},
+                                 {"time", times.index(data.channels[c].t)},
+                                 {"y", array_json(data.channels[c].y)}});
+    }
+  return run;
+}
+
+}  // namespace
+
+Result<std::string> page_data(const std::vector<std::string>& directories, const PageOptions& options) {
+  Json out = {{"format", 1}, {"title", options.title}, {"live", false}, {"runs", Json::array()}};
+  for (const std::string& directory : directories) {
+    auto run = run_json(directory, options);
+    if (!run) return tl::unexpected(run.error());
+    out["runs"].push_back(std::move(*run));
+  }
+  if (options.title.empty() && !directories.empty()) out["title"] = out["runs"][0]["name"];
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string page_with(std::string_view page, const std::string& data) {
+  const std::size_t at = page.find(kMark);
+  if (at == std::string_view::npos) return std::string(page);
+  const std::size_t inside = at + kMark.rfind("</");
+  std::string out(page.substr(0, inside));
+  out.reserve(page.size() + data.size() + 64);
+  // No text of a file may end the element.
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    out += data[i];
+    if (data[i] == '<' && i + 1 < data.size() && (data[i + 1] == '/' || data[i + 1] == '!'))
+      out.replace(out.size() - 1, 1, "\\u003c");
+  }
+  return out.append(page.substr(inside));
+}
+
+Result<void> write_report(const std::vector<std::string>& directories, const std::string& path, const PageOptions& options) {
+  if (viewer_page().empty())
+    return fail(ErrorKind::File, "this program was built without the viewer; see docs/dependencies.md", path);
+  auto data = page_data(directories, options);
+  if (!data) return tl::unexpected(data.error());
+  return write_text(path, page_with(viewer_page(), *data));
+}
+
+}  // namespace invar

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "invar/base/error.hpp"
+#include "invar/report/decimation.hpp"
+
+namespace invar {
+
+/// How much of a recording a page holds.
+struct PageOptions {
+  DecimationOptions decimation;
+  std::string title;  ///< empty: that of the first run
+};
+
+/// The viewer's page without data; empty where the library was built without it.
+std::string_view viewer_page();
+
+/// data.json of the runs in these directories (docs/page-data.md). Fails where one holds no log or a log that is not one; a log
+/// that was cut or damaged is shown up to there, and said so. A missing or damaged result.json is null.
+Result<std::string> page_data(const std::vector<std::string>& directories, const PageOptions& options = {});
+
+/// The page with its data inside: one file that needs no network.
+std::string page_with(std::string_view page, const std::string& data);
+
+/// report.html of one run, or of several side by side. Fails where the library has no viewer.
+Result<void> write_report(const std::vector<std::string>& directories, const std::string& path, const PageOptions& options = {});
+
+}  // namespace invar

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/report/picture.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "invar/io/output.hpp"
+#include "invar/report/canvas.hpp"
+#include "invar/report/decimation.hpp"
+#include "invar/report/drawing.hpp"
+#include "invar/run/sink.hpp"
+
+namespace invar {
+namespace {
+
+// Colours that people with any colour vision tell apart (Okabe and Ito).
+constexpr Colour kBodies[] = {{0.00f, 0.45f, 0.70f}, {0.90f, 0.62f, 0.00f}, {0.00f, 0.62f, 0.45f}, {0.80f, 0.47f, 0.65f},
+                              {0.34f, 0.71f, 0.91f}, {0.84f, 0.37f, 0.00f}, {0.94f, 0.89f, 0.26f}};
+constexpr Colour kPaper{1, 1, 1}, kObstacle{0.6f, 0.6f, 0.6f}, kTendon{0.2f, 0.2f, 0.2f};
+
+Colour mixed(Colour a, Colour b, float part) {
+  return {a.r + part * (b.r - a.r), a.g + part * (b.g - a.g), a.b + part * (b.b - a.b)};
+}
+
+/// Poses of the bodies of a drawing over time.
+struct Motion {
+  std::vector<double> t;
+  std::vector<std::vector<Pose>> X;  ///< per time and body, of the body frame
+  std::vector<std::vector<Vec3>> p;  ///< centres of mass
+};
+
+Motion motion_of(const Decimated& data, const Drawing& drawing) {
+  Motion out;
+  for (std::size_t b = 0; b < drawing.bodies.size(); ++b) {
+    const Series *p = nullptr, *q = nullptr;
+    const std::string at = "bodies/" + escaped(drawing.bodies[b].name) + "/";
+    for (std::size_t c = 0; c < data.channels.size(); ++c) {
+      if (data.layout.channels[c + 1].path == at + "p") p = &data.channels[c];
+      if (data.layout.channels[c + 1].path == at + "q") q = &data.channels[c];
+    }
+    if (p == nullptr || q == nullptr) return {};
+    out.t = p->t;
+    out.X.resize(out.t.size()), out.p.resize(out.t.size());
+    for (std::size_t i = 0; i < out.t.size(); ++i) {
+      const Vec3 com(p->y[3 * i], p->y[3 * i + 1], p->y[3 * i + 2]);
+      const Quat turn(q->y[4 * i], q->y[4 * i + 1], q->y[4 * i + 2], q->y[4 * i + 3]);
+      out.p[i].push_back(com);
+      out.X[i].push_back({turn, com - turn * drawing.bodies[b].com});
+    }
+  }
+  return out;
+}
+
+// Orthographic: right, down and into the picture; pixels per metre and where the middle lies.
+struct Camera {
+  Mat3 axes = Mat3::Identity();
+  double scale = 1;
+  Vec3 offset = Vec3::Zero();
+
+  Vec3 operator()(const Vec3& p) const { return (scale * (axes * p) + offset); }
+};
+
+// Across the plane in which centres of mass spread most; where they spread in space, from the side and above.
+Vec3 look_from(const Motion& motion) {
+  Vec3 mean = Vec3::Zero();
+  double n = 0;
+  for (const auto& bodies : motion.p)
+    for (const Vec3& p : bodies) mean += p, n += 1;
+  mean /= n;
+  Mat3 spread = Mat3::Zero();
+  for (const auto& bodies : motion.p)
+    for (const Vec3& p : bodies) spread += (p - mean) * (p - mean).transpose();
+  const Eigen::SelfAdjointEigenSolver<Mat3> eigen(spread);
+  const Vec3 across = eigen.eigenvectors().col(0);
+  if (eigen.eigenvalues()[0] < 1e-4 * eigen.eigenvalues()[2] && eigen.eigenvalues()[1] > 1e-4 * eigen.eigenvalues()[2])
+    return across.y() > 1e-3 || (std::abs(across.y()) < 1e-3 && across.z() < 0) ? Vec3(-across) : across;
+  return Vec3(1, -2, 1.2).normalized();
+}
+
+Camera fitted(const Vec3& from, const std::vector<Vec3>& points, const Canvas& canvas) {
+  Camera out;
+  const Vec3 up = std::abs(from.z()) > 0.95 * from.norm() ? Vec3::UnitY() : Vec3::UnitZ();
+  const Vec3 into = -from.normalized(), right = into.cross(up).normalized();
+  out.axes << right.transpose(), into.cross(right).transpose(), into.transpose();
+  Vec3 low = Vec3::Constant(1e300), high = -low;
+  for (const Vec3& p : points) low = low.cwiseMin(out.axes * p), high = high.cwiseMax(out.axes * p);
+  const Vec3 size = (high - low).cwiseMax(1e-9);
+  out.scale = 0.9 * std::min(canvas.width() / size.x(), canvas.height() / size.y());
+  out.offset = -out.scale * 0.5 * (low + high) + Vec3(0.5 * canvas.width(), 0.5 * canvas.height(), 0);
+  return out;
+}
+
+// Lit from above and from the eye.
+void draw(Canvas& canvas, const Camera& camera, const std::vector<Vec3>& corners, const Pose& X, Colour colour) {
+  const Vec3 light = (-camera.axes.row(2).transpose() - 0.6 * camera.axes.row(0).transpose() + Vec3(0, 0, 0.8)).normalized();
+  for (std::size_t i = 0; i + 2 < corners.size(); i += 3) {
+    const Vec3 a = X * corners[i], b = X * corners[i + 1], c = X * corners[i + 2];
+    const Vec3 n = (b - a).cross(c - a);
+    if (!(n.norm() > 0)) continue;
+    const auto lit = static_cast<float>(0.55 + 0.45 * std::max(0.0, n.normalized().dot(light)));
+    canvas.triangle(camera(a), camera(b), camera(c), {lit * colour.r, lit * colour.g, lit * colour.b});
+  }
+}
+
+std::size_t nearest(const std::vector<double>& t, double at) {
+  const auto it = std::min_element(t.begin(), t.end(), [at](double a, double b) { return std::abs(a - at) < std::abs(b - at); });
+  return static_cast<std::size_t>(it - t.begin());
+}
+
+}  // namespace
+
+Result<std::string> picture_png(const std::string& directory, const PictureOptions& options) {
+  auto log = LogReader::open(Output{directory}.log());
+  if (!log) return tl::unexpected(log.error());
+  DecimationOptions only;
+  only.wanted = is_pose;
+  only.poses = 2000;
+  const Decimated data = decimate(*log, only);
+  const auto drawing = drawing_of(data.layout.scene);
+  if (!drawing) return tl::unexpected(Error{drawing.error().kind, drawing.error().what, directory});
+  const Motion motion = motion_of(data, *drawing);
+  if (motion.t.empty()) return fail(ErrorKind::File, "the recording holds no poses of all bodies", directory);
+
+  std::vector<std::size_t> shown;
+  for (const double t : options.times) shown.push_back(nearest(motion.t, t));
+  if (shown.empty()) shown.push_back(motion.t.size() - 1);
+  std::vector<std::size_t> traced;
+  for (std::size_t b = 0; b < drawing->bodies.size(); ++b)
+    if (std::find(options.traces.begin(), options.traces.end(), drawing->bodies[b].name) != options.traces.end())
+      traced.push_back(b);
+
+  std::vector<Vec3> extent = drawing->obstacles;
+  for (const std::size_t i : shown)
+    for (std::size_t b = 0; b < drawing->bodies.size(); ++b)
+      for (const Vec3& p : drawing->bodies[b].corners) extent.push_back(motion.X[i][b] * p);
+  for (const auto& bodies : motion.p)
+    for (const std::size_t b : traced) extent.push_back(bodies[b]);
+  Canvas canvas(options.width, options.height, kPaper);
+  const Camera camera = fitted(options.from.value_or(look_from(motion)), extent, canvas);
+
+  draw(canvas, camera, drawing->obstacles, {}, kObstacle);
+  for (std::size_t k = 0; k < shown.size(); ++k) {
+    const float faint = shown.size() < 2 ? 0 : 0.75f * (1 - static_cast<float>(k) / static_cast<float>(shown.size() - 1));
+    for (std::size_t b = 0; b < drawing->bodies.size(); ++b)
+      draw(canvas, camera, drawing->bodies[b].corners, motion.X[shown[k]][b],
+           mixed(kBodies[b % std::size(kBodies)], kPaper, faint));
+    const auto place = [&](const Drawing::Point& p) {
+      return p.body < 0 ? p.p : motion.X[shown[k]][static_cast<std::size_t>(p.body)] * p.p;
+    };
+    for (const auto& tendon : drawing->tendons)
+      for (std::size_t i = 0; i + 1 < tendon.size(); ++i)
+        canvas.stroke(camera(place(tendon[i])), camera(place(tendon[i + 1])), 0.002 * options.width,
+                      mixed(kTendon, kPaper, faint));
+  }
+  for (const std::size_t b : traced)
+    for (std::size_t i = 0; i + 1 < motion.p.size(); ++i)
+      canvas.stroke(camera(motion.p[i][b]), camera(motion.p[i + 1][b]), 0.0015 * options.width, kBodies[b % std::size(kBodies)]);
+  return canvas.png();
+}
+
+}  // namespace invar

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/report/scene.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "invar/run/sink.hpp"
+
+namespace invar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json list(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
+Json list(const Quat& q) { return {q.w(), q.x(), q.y(), q.z()}; }
+Json pose(const Pose& X) { return {{"p", list(X.p)}, {"q", list(X.q)}}; }
+Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+Json shape_json(const ShapeSpec& s) {
+  static const char* const kKinds[] = {"box", "cylinder", "capsule", "sphere", "mesh"};
+  Json out = {{"kind", kKinds[static_cast<int>(s.kind)]}, {"p", list(s.at.p)}, {"q", list(s.at.q)}};
+  switch (s.kind) {
+    case ShapeSpec::Kind::Box: out["size"] = list(s.size); break;
+    case ShapeSpec::Kind::Cylinder:
+    case ShapeSpec::Kind::Capsule: out["length"] = s.length, out["axis"] = s.axis; [[fallthrough]];
+    case ShapeSpec::Kind::Sphere: out["radius"] = s.radius; break;
+    case ShapeSpec::Kind::Mesh: break;
+  }
+  return out;
+}
+
+// Bodies of all models that a run passes through, each once; indices are those of the list.
+class Scene {
+ public:
+  void add(const Model& model) {
+    for (const Body& b : model.bodies()) {
+      if (!bodies_.emplace(b.name, static_cast<int>(bodies_.size())).second) continue;
+      Json body = {{"name", b.name}, {"mass", b.inertia.mass}, {"com", list(b.inertia.p_BC)}, {"shapes", Json::array()}};
+      for (const ShapeSpec& s : b.shapes) body["shapes"].push_back(shape_json(s));
+      out_["bodies"].push_back(std::move(body));
+    }
+    for (const Joint& j : model.joints())
+      if (joints_.insert(j.name).second)
+        out_["joints"].push_back({{"name", j.name},
+                                  {"kind", name(j.spec_kind)},
+                                  {"parent", index(model, j.parent)},
+                                  {"child", index(model, j.child)},
+                                  {"at_parent", pose(j.X_PF)},
+                                  {"at_child", pose(j.X_CM)}});
+    for (const Frame& f : model.frames())
+      if (frames_.insert(f.name).second)
+        out_["frames"].push_back(
+            {{"name", f.name}, {"body", index(model, f.body)}, {"p", list(f.X_BE.p)}, {"q", list(f.X_BE.q)}});
+    for (const Tendon& t : model.tendons()) {
+      if (!tendons_.insert(t.name).second) continue;
+      Json points = Json::array();
+      for (const Tendon::Point& p : t.points) points.push_back({{"body", index(model, p.body)}, {"p", list(p.p_BP)}});
+      out_["tendons"].push_back({{"name", t.name}, {"points", points}});
+    }
+  }
+
+  void add(const ControllerSpec& controller) {
+    for (const ActuatorSpec& a : controller.actuators)
+      if (std::isfinite(a.lower) || std::isfinite(a.upper))
+        out_["limits"].push_back({{"path", "control/" + escaped(controller.name) + "/" + escaped("input_" + name_of(a))},
+                                  {"lower", finite(a.lower)},
+                                  {"upper", finite(a.upper)}});
+    static const char* const kKinds[] = {"sphere", "capsule", "half_space"};
+    const auto law = controller.law(*controller.nominal);
+    for (const Obstacle& o : law->obstacles())
+      out_["obstacles"].push_back({{"kind", kKinds[static_cast<int>(o.kind)]},
+                                   {"a", list(o.a)},
+                                   {"b", list(o.b)},
+                                   {"normal", list(o.normal)},
+                                   {"radius", o.radius}});
+  }
+
+  std::string text(const Model& model) {
+    out_["length"] = model.length();
+    out_["gravity"] = list(model.gravity());
+    return out_.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+ private:
+  int index(const Model& model, int body) const { return body == kWorld ? -1 : bodies_.at(model.body_name(body)); }
+
+  Json out_ = {{"bodies", Json::array()},  {"joints", Json::array()},    {"frames", Json::array()},
+               {"tendons", Json::array()}, {"obstacles", Json::array()}, {"limits", Json::array()}};
+  std::map<std::string, int> bodies_;
+  std::set<std::string> joints_, frames_, tendons_;
+};
+
+}  // namespace
+
+std::string scene_json(const Scenario& scenario) {
+  Scene scene;
+  scene.add(*scenario.model);
+  if (const auto models = models_of(scenario))
+    for (const auto& model : *models) scene.add(*model);
+  for (const ControllerSpec& controller : scenario.controllers) scene.add(controller);
+  return scene.text(*scenario.model);
+}
+
+}  // namespace invar
