@@ -100,7 +100,48 @@ child = "box"
   }
 }
 
+// A rod of 2 m on a hinge with a spring of 8 N m/rad gives (2 m)²/8 N m across itself, and nothing along itself and its axis.
+TEST(StiffnessVerb, TellsHowAFrameYields) {
+  Folder folder;
+  write_file(folder / "rod.toml", R"(
+gravity = [0, 0, 0]
+[[body]]
+name = "rod"
+mass = 2
+com = [1, 0, 0]
+inertia = { xx = 0.1, yy = 1, zz = 1 }
+[[joint]]
+name = "hinge"
+kind = "revolute"
+child = "rod"
+spring = { stiffness = 8 }
+[[frame]]
+name = "tip"
+body = "rod"
+at = { p = [2, 0, 0] }
+)");
+  const Ended e = invar({"stiffness", folder / "rod.toml", "tip", "--json"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json out = json::parse(e.out);
+  EXPECT_NEAR(out["axes"][0]["stiffness"].get<double>(), 2, 1e-12);
+  EXPECT_NEAR(std::abs(out["axes"][0]["along"][1].get<double>()), 1, 1e-12);
+  EXPECT_TRUE(out["axes"][1]["rigid"].get<bool>() && out["axes"][2]["rigid"].get<bool>());
+  EXPECT_NEAR(out["compliance"][1][1].get<double>(), 0.5, 1e-12);
+  EXPECT_EQ(out["missing"]["hinge"], 0);
+  const Ended words = invar({"stiffness", folder / "rod.toml", "tip"});
+  EXPECT_TRUE(has(words.out, "rigid") && has(words.out, "0.5")) << words.out;
+  EXPECT_FALSE(has(words.err, "no equilibrium")) << words.err;
+}
+
+TEST(StiffnessVerb, SaysWhatIsWrong) {
+  const Ended frame = invar({"stiffness", model("paper_c_springs"), "tpc"});
+  EXPECT_EQ(frame.code, 2);
+  EXPECT_TRUE(has(frame.err, "did you mean 'tcp'")) << frame.err;
+  EXPECT_TRUE(has(invar({"stiffness", model("paper_c_springs"), "tcp"}).err, "no equilibrium"));
+}
+
 TEST(ModesVerb, HelpHasAnExample) {
+  EXPECT_TRUE(has(invar({"stiffness", "--help"}).out, "Example: invar stiffness "));
   EXPECT_TRUE(has(invar({"modes", "--help"}).out, "Example: invar modes "));
   EXPECT_TRUE(has(invar({"equilibrium", "--help"}).out, "Example: invar equilibrium "));
 }
