@@ -6,7 +6,9 @@
 #include "console.hpp"
 #include "invar/io/hdf5.hpp"
 #include "invar/io/output.hpp"
+#include "invar/io/result_json.hpp"
 #include "invar/report/page.hpp"
+#include "invar/report/picture.hpp"
 
 namespace invar::cli {
 namespace {
@@ -21,7 +23,10 @@ std::string ending_text(LogReader::Ending ending, std::uint64_t byte) {
 
 struct Arguments {
   std::vector<std::string> directories;
-  std::string page;
+  std::string page, picture;
+  PictureOptions look;
+  std::vector<double> from, size;
+  int strip = 0;
 };
 
 // run.h5 anew, and what the log held.
@@ -42,9 +47,29 @@ bool rewrite(const std::string& directory, Context& context) {
   return true;
 }
 
+// Poses at even times over the recording; the picture takes the nearest that was recorded.
+Result<void> write_picture(const Arguments& args) {
+  PictureOptions look = args.look;
+  if (args.from.size() == 3) look.from = Vec3(args.from[0], args.from[1], args.from[2]);
+  if (look.from && !(look.from->norm() > 0)) return fail(ErrorKind::File, "--from is a direction, not zero", args.picture);
+  if (args.size.size() == 2) look.width = static_cast<int>(args.size[0]), look.height = static_cast<int>(args.size[1]);
+  auto log = LogReader::open(Output{args.directories[0]}.log());
+  if (!log) return tl::unexpected(log.error());
+  std::vector<double> row(static_cast<std::size_t>(log->layout().width()));
+  double begin = 0, end = 0;
+  for (bool first = true; log->next(row); first = false) begin = first ? row[0] : begin, end = row[0];
+  for (int k = 0; k < args.strip; ++k) look.times.push_back(begin + (end - begin) * k / std::max(1, args.strip - 1));
+  auto png = picture_png(args.directories[0], look);
+  return png ? write_text(args.picture, *png) : tl::unexpected(png.error());
+}
+
 void report_verb(const Arguments& args, Context& context) {
   for (const std::string& directory : args.directories)
     if (!rewrite(directory, context)) return;
+  if (!args.picture.empty()) {
+    if (auto written = write_picture(args); !written) return report(written.error(), context);
+    if (!context.quiet) fmt::print("{}\n", args.picture);
+  }
   if (args.page.empty() && viewer_page().empty()) return;
   const std::string page = args.page.empty() ? Output{args.directories[0]}.page() : args.page;
   if (auto written = write_report(args.directories, page); !written) return report(written.error(), context);
@@ -60,8 +85,17 @@ void add_report(CLI::App& app, Context& context) {
   auto args = std::make_shared<Arguments>();
   verb->add_option("directories", args->directories, "Output directories of runs")->required()->expected(1, 8);
   verb->add_option("-o,--output", args->page, "The page; report.html in the first directory by default");
+  verb->add_option("--png", args->picture, "A still of the first run as well, rendered without display or browser");
+  verb->add_option("--at", args->look.times, "Times of the still, s; the last by default")->needs("--png");
+  verb->add_option("--strip", args->strip, "This many poses over the whole run in one picture")
+      ->needs("--png")
+      ->check(CLI::Range(1, 200));
+  verb->add_option("--trace", args->look.traces, "Bodies whose centres of mass leave a line")->needs("--png");
+  verb->add_option("--from", args->from, "Direction from which it is seen: x y z")->needs("--png")->expected(3);
+  verb->add_option("--size", args->size, "Width and height, pixels")->needs("--png")->expected(2)->check(CLI::Range(16, 8000));
   verb->footer(
       "Examples: invar report out/paper_a\n"
+      "          invar report out/paper_a --png strip.png --strip 9 --trace body1 body5\n"
       "          invar report out/before out/after -o out/both.html");
   verb->callback([args, &context] { report_verb(*args, context); });
 }

@@ -23,7 +23,7 @@ struct Layout {
   std::string model;     ///< name of the model
   std::string scenario;  ///< name of the scenario
   std::uint64_t seed = 0;
-  std::string scene;  ///< what pages draw, JSON (docs/page-data.md); may be empty
+  std::string scene = {};  ///< what pages draw, JSON (docs/page-data.md); may be empty
 
   /// Numbers per sample over all channels.
   int width() const {
