@@ -55,6 +55,22 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{scenario("law = 'task'\ntasks = [{ frame = 'tip', follow = 'position', " + kHere +
                      " }, { body = 'upper', follow = 'position', " + kHere + " }]"),
             "with 'damping' (1e-3) it is followed as well as what is left allows"},
+        // What is told to a task after a damped one would be taken from it.
+        Bad{scenario("law = 'task'\ntasks = [{ frame = 'tip', follow = 'position', " + kHere +
+                     " }, { body = 'upper', follow = 'position', damping = 1e-3, " + kHere +
+                     " }, { body = 'fore', follow = 'position', damping = 1e-3, " + kHere + " }]"),
+            "must be the last"},
+        Bad{scenario("law = 'task'\ntasks = [{ frame = 'tip', follow = 'position', " + kHere +
+                     " }, { frame = 'tip', follow = 'position', damping = 1e-3, " + kHere + " }]"),
+            "another 'name'"},
+        Bad{scenario(task("guard = [{ body = 'fore', at = [0, 0, 0] }]")), "no 'obstacles'"},
+        Bad{scenario(
+                task("obstacles = [{ kind = 'sphere', at = [0, 0, 0], width = 1e-3 }]\nguard = [{ body = 'fore', from = [0, 0, "
+                     "0], to = [0.7, 0, 0] }]")),
+            "too long"},
+        Bad{scenario(task("joint_limits = { joints = [{ joint = 'elbow', lower = -6, upper = 6 }] }")), "more than a turn"},
+        Bad{scenario(task("joint_limits = { joints = [{ joint = 'elbow', lower = 4 }] }")), "beyond half a turn"},
+        Bad{scenario(task("obstacles = [{ kind = 'sphere', at = [0.3, 0, 0.6], radius = 1, width = 1e-3 }]")), "not finite"},
         Bad{scenario(task("integral = { linear = 0 }")), "needs 'linear'"},
         Bad{scenario(task("integral = { linear = 1 }\nas_printed = true")), "the printed law has none"},
         Bad{scenario(task("joint_limits = { strength = 1 }")), "no joint of the nominal model has limits"},
@@ -67,12 +83,28 @@ INSTANTIATE_TEST_SUITE_P(
                 task("obstacles = [{ kind = 'sphere', at = [0, 0, 0] }]\nguard = [{ body = 'fore', at = [0, 0, 0], from = [0, "
                      "0, 0], to = [1, 0, 0] }]")),
             "'at' a point"},
-        Bad{scenario("law = 'slotine_li'\njoints = [{ joint = 'elbow', reference = { kind = 'fixed', value = 1 } }]"),
+        Bad{scenario("law = 'slotine_li'\njoints = [{ joint = 'elbow', reference = { kind = 'constant', value = 1 } }]"),
             "freedoms"},
         Bad{scenario("law = 'impedance'\nframe = 'tip'\nstiffness = -1\npath = { position = { kind = 'fixed', p = [0, 0, 0] } }"),
             "positive semidefinite"},
         Bad{scenario(task(""), "[[disturbance]]\nbody = 'hand'\nforce = [1, 0, 0]\nsignal = { kind = 'random', hold = 0 }"),
             "must be held"}));
+
+// Far from zero times are coarse, and ticks and random numbers must still come one after the other, or be refused.
+TEST(Control, GoesOnFarFromTimeZero) {
+  for (const auto& [start, period] :
+       {std::pair{"1e4", "1e-4"}, {"1e5", "1e-3"}, {"1e11", "1e-6"}, {"1e15", "1e-3"}, {"-3e4", "1e-4"}}) {
+    std::string text = scenario(
+        task(std::string("period = ") + period),
+        std::string("[[disturbance]]\nbody = 'hand'\nforce = [1, 0, 0]\nsignal = { kind = 'random', hold = ") + period + " }");
+    text.replace(text.find("end = 1"), 7,
+                 "start = " + std::string(start) + "\nend = " + std::to_string(std::stod(start) + 20 * std::stod(period)));
+    const auto s = parse_scenario(text, kPath);
+    if (!s) continue;  // in words
+    const auto outcome = run(*s);
+    EXPECT_TRUE(!outcome || outcome->end == Outcome::End::Finished) << start << ", " << period;
+  }
+}
 
 // What speaks of a run's numbers by name is looked at before the run begins.
 TEST(Must, NamesMetricsThatTheRunHas) {

@@ -261,6 +261,59 @@ TEST(JointLaw, SatisfiesItsEquationOnTreesAndLoops) {
   }
 }
 
+// The weight of a load that the law does not know is learnt by the integral in each of the laws.
+TEST(JointLaw, IntegratesConstantDisturbancesAway) {
+  constexpr double h = 2e-3;
+  const Moving start = shipped("arm");
+  VecX q(start.model.nq()), v(start.model.nv());
+  Bodies rest = start.start;
+  for (BodyState& b : rest) b.v_WC = b.w_WB = Vec3::Zero();
+  joint_coordinates(start.model, rest, q, v);
+  for (const auto kind : {JointLawSpec::Kind::SlotineLi, JointLawSpec::Kind::ComputedTorque, JointLawSpec::Kind::PdGravity}) {
+    double errors[2];
+    for (const bool integrates : {false, true}) {
+      JointLawSpec spec;
+      spec.kind = kind;
+      for (int j = 0; j < static_cast<int>(start.model.joints().size()); ++j)
+        spec.aims.push_back({j, 0, [q0 = q[j]](Instant) { return Jet{q0, 0, 0}; }});
+      JointLaw law(start.model, spec);
+      ASSERT_EQ(law.objection(0.0, rest), "");
+      for (JointAim& aim : spec.aims) {
+        aim.rate = 3, aim.layer = 1;
+        // As strong as the inertia of each joint asks for: slow poles near 3 /s, fast ones far below 1/h. What other joints add
+        // to an inertia slows PD down.
+        const double inertia = 1 / law.mobility()(aim.joint, aim.joint);
+        aim.gain = 15 * inertia, aim.stiffness = kind == JointLawSpec::Kind::PdGravity ? 40 * inertia : 40;
+        aim.damping = kind == JointLawSpec::Kind::PdGravity ? 50 * inertia : 14;
+        if (integrates) aim.integral = kind == JointLawSpec::Kind::ComputedTorque ? 15 : 15 * inertia;
+      }
+      Scenario s;
+      s.model = std::make_shared<const Model>(start.model);
+      s.start = Start(*s.model);
+      s.start.by_bodies = true, s.start.bodies = rest;
+      s.end_time = 15, s.method.integrator = "rk4", s.method.step = h;
+      DisturbanceSpec load;
+      load.frame = "tip", load.force = Vec3(0, 0.05, -0.1);  // gains leave it some hundredths of a radian
+      s.environments.push_back(std::make_shared<const Disturbance>(*Disturbance::build(*s.model, load)));
+      ControllerSpec c;
+      c.nominal = s.model;
+      c.law = [=](const Model& m) { return std::make_unique<JointLaw>(m, spec); };
+      s.controllers = {c};
+      Watched w;
+      ASSERT_TRUE(watch(s, w)) << w.outcome.words;
+      errors[integrates] = 0;
+      for (const Tracking& t : w.outcome.control.at(0).tracking)
+        errors[integrates] = std::max(errors[integrates], std::abs(t.last));
+      if (kind != JointLawSpec::Kind::SlotineLi) continue;
+      EXPECT_TRUE(clause(w.outcome, "V_dot_as_promised").held()) << clause(w.outcome, "V_dot_as_promised").text();
+      EXPECT_LT(derivative_gap(w.readings, h), 1e-3);
+    }
+    EXPECT_GT(errors[0], 1e-3);
+    // The slowest pole is some 0.5 /s: exp(-7) after 15 s.
+    EXPECT_LT(errors[1], 0.01 * errors[0]);
+  }
+}
+
 // C (44) by way of (45) and (49), on paper C's chain at drawn states.
 TEST(ImpedanceLaw, IsTheForcesOfThePaperThroughItsJoints) {
   const Moving start = shipped("paper_c_springs");

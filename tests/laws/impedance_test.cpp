@@ -26,7 +26,7 @@ TEST(ImpedanceLaw, GivesUpOverEveryStepWhatItsDampersTake) {
           Random random(6301, static_cast<std::uint64_t>(i));
           ImpedanceSpec spec = drawn_spec(random, d->model, d->bodies);
           spec.through_joints = through;
-          if (!ImpedanceLaw(d->model, spec).objection(d->bodies).empty()) continue;
+          if (!ImpedanceLaw(d->model, spec).objection(0.0, d->bodies).empty()) continue;
           const StepBalance b = balance(d->model, d->bodies, spec, method, 5e-3, 200);
           ASSERT_TRUE(b.verdict.ok()) << d->what << " " << method << " " << name(b.verdict.status);
           if (b.wound) continue;
@@ -54,6 +54,45 @@ TEST(ImpedanceLaw, KeepsVOverTenThousandStepsWithoutDampers) {
       EXPECT_LE(b.gap, 1e-13) << start.name;
       EXPECT_LE(std::abs(b.last - b.first), 1e-12 * b.at_play) << start.name << (through ? " through joints" : " at the point");
     }
+}
+
+// Held at its own place nothing moves but by rounding, and Newton's method must know that from not converging.
+TEST(ImpedanceLaw, HoldsStillForTenThousandSteps) {
+  for (const char* method : {"discrete_gradient", "conserving"})
+    for (const Moving& start : {shipped("paper_c_springs"), shipped("arm")})
+      for (const bool through : {false, true}) {
+        Random random(6411, 0);
+        Bodies rest = start.start;
+        for (BodyState& b : rest) b.v_WC = b.w_WB = Vec3::Zero();
+        ImpedanceSpec spec = drawn_spec(random, start.model, rest);
+        spec.body = static_cast<int>(start.model.bodies().size()) - 1;
+        spec.path = resting_at(point_of(start.model, spec, rest));
+        spec.through_joints = through;
+        const StepBalance b = balance(start.model, rest, spec, method, 5e-3, 10000);
+        ASSERT_TRUE(b.verdict.ok()) << start.name << " " << method << " " << name(b.verdict.status);
+        EXPECT_LE(b.gap, 1e-13) << start.name << " " << method;
+        EXPECT_LE(std::abs(b.last), 1e-12 * b.at_play) << start.name << " " << method;
+      }
+}
+
+// A target on a circle pulls along the chord of every step.
+TEST(ImpedanceLaw, GainsOverStepsFromATargetThatMovesWhatItPulls) {
+  for (const double filter : {0.0, 40.0}) {
+    const Moving start = shipped("arm");
+    Random random(6421, 0);
+    ImpedanceSpec spec = drawn_spec(random, start.model, start.start);
+    spec.body = static_cast<int>(start.model.bodies().size()) - 1, spec.filter = filter;
+    const Vec3 p = point_of(start.model, spec, start.start);
+    spec.path = [p](Instant at) {
+      PoseJet j;
+      j.p = p + 0.1 * Vec3(std::cos(3 * at.t), std::sin(3 * at.t), 0),
+      j.v = 0.3 * Vec3(-std::sin(3 * at.t), std::cos(3 * at.t), 0);
+      return j;
+    };
+    const StepBalance b = balance(start.model, start.start, spec, "conserving", 5e-3, 1000);
+    ASSERT_TRUE(b.verdict.ok());
+    EXPECT_LE(b.clause, 1e-13) << filter;
+  }
 }
 
 // C (44) by way of (45) and (49) at the midpoint of a step: mean places and differences in place of places and rates. (49) gives
@@ -116,7 +155,7 @@ TEST(ImpedanceLaw, TakesTheWantedWrenchesApartIntoEffortsAndForcesInJoints) {
         ImpedanceSpec spec = drawn_spec(random, d->model, d->bodies);
         spec.joint_damping = 0;
         ImpedanceLaw law(d->model, spec);
-        if (!law.objection(d->bodies).empty()) continue;
+        if (!law.objection(0.0, d->bodies).empty()) continue;
         Load load(d->model);
         ASSERT_TRUE(law.command(Instant(0, 0, h), d->bodies, load).ok());
         Port sum(d->bodies.size());
@@ -146,6 +185,7 @@ TEST(ImpedanceLaw, TakesTheWantedWrenchesApartIntoEffortsAndForcesInJoints) {
 
 // A target that moves gives V the work of its pull.
 TEST(ImpedanceLaw, GainsFromATargetThatMovesWhatItPulls) {
+  int judged = 0;
   for (const double filter : {0.0, 40.0})
     for (int i = 0; i < cases(8); ++i) {
       const auto d = drawn(Sort::Space, seed(6700) + static_cast<std::uint64_t>(i), true);
@@ -161,7 +201,7 @@ TEST(ImpedanceLaw, GainsFromATargetThatMovesWhatItPulls) {
         return j;
       };
       const auto controller = controller_of(d->model, spec);
-      if (!controller->objection(d->bodies).empty()) continue;
+      if (!controller->objection(0.0, d->bodies).empty()) continue;
       Natural natural(d->model);
       System system(natural);
       system.add(*controller);
@@ -173,8 +213,13 @@ TEST(ImpedanceLaw, GainsFromATargetThatMovesWhatItPulls) {
       ASSERT_TRUE(system.evaluate(0.05, x, e).ok());
       controller->witness(0.05, e);
       const Certificate certificate = controller->certificate();
-      for (const Clause& c : certificate.clauses()) EXPECT_LE(c.name == "V_dot_as_promised" ? c.worst : 0, 1e-10) << d->what;
+      for (const Clause& c : certificate.clauses())
+        if (c.name == "V_dot_as_promised") {
+          EXPECT_LE(c.worst, 1e-10) << d->what;
+          ++judged;
+        }
     }
+  EXPECT_GT(judged, cases(8));
 }
 
 // A chain in the plane cannot move its tool out of it; within, the spring shows all of its stiffness.
@@ -201,11 +246,18 @@ TEST(ImpedanceLaw, ShowsTheStiffnessOfItsSpringWhereThePointCanMove) {
   controller->witness(0, e);
   const std::vector<std::pair<std::string, double>> expected = {{"stiffness_xx", 20}, {"stiffness_yy", 30}, {"stiffness_zz", 0},
                                                                 {"stiffness_xy", 3},  {"stiffness_xz", 0},  {"stiffness_yz", 0}};
-  for (const auto& [name, value] : expected)
-    for (std::size_t k = 0; k < controller->readings().size(); ++k)
-      if (controller->readings()[k].name == name) {
-        EXPECT_NEAR(controller->values()[k], value, 1e-12 * 40) << name;
+  int found = 0;
+  for (const auto& [name, value] : expected) {
+    std::size_t at = 0;
+    for (const Reading& reading : controller->readings()) {
+      if (reading.name == name) {
+        EXPECT_NEAR(controller->values()[at], value, 1e-12 * 40) << name;
+        ++found;
       }
+      at += static_cast<std::size_t>(reading.size);
+    }
+  }
+  EXPECT_EQ(found, 6);
 }
 
 }  // namespace

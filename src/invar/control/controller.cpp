@@ -183,8 +183,8 @@ void Controller::add(Instant at, const Bodies& bodies, Load& load) const {
 
 double Controller::next_event(double t) const {
   if (!(spec_.period > 0)) return std::numeric_limits<double>::infinity();
-  const double k = std::floor((t - start_) / spec_.period * (1 + 1e-12) + 1e-9) + 1;
-  return start_ + k * spec_.period;
+  const double k = std::floor((t - start_) / spec_.period * (1 + 1e-12) + 1e-9) + 1, next = start_ + k * spec_.period;
+  return next > t ? next : start_ + (k + 1) * spec_.period;  // as ticks are rounded
 }
 
 std::string Controller::objection(Instant at, const Bodies& bodies) {
@@ -254,13 +254,13 @@ void Controller::witness(double t, const Evaluation& plant) {
   for (const JointPair& pair : joints_)
     reactions_[static_cast<std::size_t>(pair.nominal)] = plant.reactions[static_cast<std::size_t>(pair.plant)];
   law_->witness({t, seen_, accelerations_, reactions_});
-  way_.look(given_, t, lost_ ? 1 : 0);
-  lost_ = false;
   if (allocation_ && !(spec_.period > 0)) {
     const bool commanded = command(t, seen_);
     inputs_ = allocation_->inputs();
     look(t, commanded);
   }
+  way_.look(given_, t, lost_ ? 1 : 0);
+  lost_ = false;
   const auto own = std::copy(law_->values().begin(), law_->values().end(), values_.begin());
   std::copy(inputs_.begin(), inputs_.end(), own);
 }

@@ -46,6 +46,7 @@ class ImpedanceLaw final : public ControlLaw {
  private:
   void law(Instant at, const Bodies& bodies);
   void efforts_of();
+  bool is_finite() const;
   void look_at_step(double t, double h, const Bodies& bodies);
   double kinetic(const Bodies& bodies) const;
   double stored() const;
@@ -73,7 +74,8 @@ class ImpedanceLaw final : public ControlLaw {
   VecX efforts_;
 
   // The last node.
-  bool known_ = false, spanned_ = false;
+  bool known_ = false;
+  double span_ = 0;  // of the step asked for last; 0: none since the last settle
   double t_ = 0, stored_ = 0, at_play_ = 0;
   Bodies node_, mean_;
 

@@ -60,7 +60,7 @@ void JointLaw::state_clauses() {
     const bool angle = turns(model_.joints()[static_cast<std::size_t>(aim.joint)].kind, aim.freedom);
     tracking_.push_back({names.back(), angle ? "rad" : "m"});
   }
-  V_ = read({"V", "J", "½ sᵀ Γ s"});
+  V_ = read({"V", "J", "½ sᵀ Γ s, and what the integral holds"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
   promised_ = read({"V_dot_promised", "W", "-sᵀ K s - sᵀ κ sat(s/ε) + sᵀ d with the d that acted, B (24)"});
   layer_ = read({"layer", "1", "largest |s_i|/ε_i: above 1 outside the boundary layer"});
@@ -185,8 +185,10 @@ Verdict JointLaw::law(double t) {
     const auto k = static_cast<Eigen::Index>(i);
     const JointAim& aim = spec_.aims[i];
     const double wanted = a_r_[k] + aim.rate * e_dot_[k];
+    if (integrates_) z_.segment<1>(k) = integral_.at<1>(t, k, s_.segment<1>(k));
     if (sliding) reference[k] = a_r_[k];
-    if (spec_.kind == Kind::ComputedTorque) reference[k] = wanted - aim.damping * e_dot_[k] - aim.stiffness * e_[k];
+    if (spec_.kind == Kind::ComputedTorque)
+      reference[k] = wanted - aim.damping * e_dot_[k] - aim.stiffness * e_[k] - aim.integral * z_[k];
     if (spec_.kind == Kind::PdGravity) reference[k] = 0;
   }
   if (spec_.model || spec_.kind == Kind::ComputedTorque) {
@@ -205,10 +207,9 @@ Verdict JointLaw::law(double t) {
     const JointAim& aim = spec_.aims[i];
     if (sliding) Q_[k] -= aim.gain * s_[k] + aim.robust * saturated(i);
     if (spec_.kind == Kind::PdGravity) Q_[k] -= aim.stiffness * e_[k] + aim.damping * e_dot_[k];
-    if (integrates_) z_.segment<1>(k) = integral_.at<1>(t, k, s_.segment<1>(k));
-    Q_[k] -= aim.integral * z_[k];
+    if (spec_.kind != Kind::ComputedTorque) Q_[k] -= aim.integral * z_[k];
   }
-  return {};
+  return Q_.allFinite() ? Verdict{} : Verdict{Status::NotFinite, -1, spec_.aims[0].joint, 0};
 }
 
 void JointLaw::settle(Instant at, const Bodies& bodies) {

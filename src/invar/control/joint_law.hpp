@@ -18,7 +18,7 @@ struct JointAim {
   double layer = 1e-4;                                    ///< ε, units of s
   double stiffness = 100;                                 ///< of e: PD and computed torque (there per unit of inertia)
   double damping = 20;                                    ///< of ė
-  double integral = 0;                                    ///< effort per unit of z = ∫ s dt
+  double integral = 0;                                    ///< effort per unit of z = ∫ s dt; computed torque: per unit of inertia
   double most = std::numeric_limits<double>::infinity();  ///< of the effort that z gives
 };
 

@@ -7,6 +7,18 @@
 
 namespace invar {
 
+std::string flaw(const LimitedFreedom& f, const Model& model) {
+  const Joint& joint = model.joints()[static_cast<std::size_t>(f.joint)];
+  if (!winds(joint.kind, f.freedom)) return {};
+  const bool low = std::isfinite(f.lower), high = std::isfinite(f.upper);
+  if (low && high && f.upper - f.lower > 2 * std::numbers::pi)
+    return "limits of '" + freedom_name(joint, f.freedom) + "' are more than a turn apart, and turns are not counted";
+  const double one = low ? f.lower : f.upper;
+  if (low != high && std::abs(one) >= std::numbers::pi)
+    return "the limit of '" + freedom_name(joint, f.freedom) + "' is beyond half a turn, and turns are not counted";
+  return {};
+}
+
 std::vector<LimitedFreedom> limited_freedoms(const Model& model) {
   std::vector<LimitedFreedom> out;
   for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {

@@ -11,6 +11,9 @@ struct LimitedFreedom {
   double upper = std::numeric_limits<double>::infinity();
 };
 
+/// Why a freedom cannot be kept within these limits, or an empty string: turns of an angle are not counted.
+std::string flaw(const LimitedFreedom& freedom, const Model& model);
+
 /// Freedoms of the model that have limits there.
 std::vector<LimitedFreedom> limited_freedoms(const Model& model);
 

@@ -30,7 +30,7 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
       port_(model.bodies().size()),
       disturbance_(port_),
       moved_(nu_r_) {
-  V_ = read({"V", "J", "kinetic energy of s, the velocity beyond its reference"});
+  V_ = read({"V", "J", "kinetic energy of s, the velocity beyond its reference, and what the integral holds"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
   promised_ = read({"V_dot_promised", "W", "-sᵀ K_d s + sᵀ d with the disturbance d that acted"});
   by_joints_ = read({"V_dot_by_joints", "W", "power of the joint reactions along the reference velocity"});
@@ -66,8 +66,10 @@ std::string PortLaw::objection(Instant at, const Bodies& bodies) {
   if (const int j = inverse_.rotors(); j >= 0)
     return fmt::format("joint '{}' has an armature, which this law does not know",
                        model_.joints()[static_cast<std::size_t>(j)].name);
-  if (!law(at, bodies).ok()) return "the law is not defined at the start";
-  return cannot();
+  const Verdict verdict = law(at, bodies);
+  if (verdict.status == Status::NotFinite)
+    return "its command at the start is not finite: obstacles, limits or gains are too steep for where the mechanism is";
+  return verdict.ok() ? cannot() : std::string("the law is not defined at the start");
 }
 
 // A (33) into port_, with ν_r, ν̇_r and s.
@@ -85,6 +87,8 @@ Verdict PortLaw::law(Instant at, const Bodies& bodies) {
     port_[b] = {moment - port_[b].moment, force - port_[b].force};
   }
   if (gains_.integrates()) integrate(at.t);
+  for (std::size_t b = 0; b < port_.size(); ++b)
+    if (!port_[b].force.allFinite() || !port_[b].moment.allFinite()) return {Status::NotFinite, static_cast<int>(b), -1, 0};
   return {};
 }
 
@@ -118,20 +122,16 @@ Verdict PortLaw::command(Instant at, const Bodies& bodies, Load& out) {
 
 // The wrenches M A d of what disturbance_ moves, and their size in the metric of M⁻¹, which is that of A d in the metric of M.
 void PortLaw::look_at_disturbance(double t) {
-  double largest = 0, weighed = 0;
-  int culprit = -1;
-  const Verdict verdict = inverse_.apply(&disturbance_, nullptr, moved_);
-  for (std::size_t b = 0; b < disturbance_.size() && verdict.ok(); ++b) {
-    const Body& body = model_.bodies()[b];
-    const BodyAcceleration& a = moved_[b];
-    const Vec3 d = body.inertia.mass * a.a_WC, n = spun(body, inverse_.bodies()[b], a.alpha_WB);
-    const double size = std::sqrt(d.squaredNorm() + n.squaredNorm() / (model_.length() * model_.length()));
-    if (!std::isnan(largest) && !(size <= largest)) largest = size, culprit = static_cast<int>(b);
-    weighed += d.dot(a.a_WC) + n.dot(a.alpha_WB);
+  double weighed = std::numeric_limits<double>::quiet_NaN();
+  LargestWrench largest{weighed, -1};
+  if (inverse_.apply(&disturbance_, nullptr, moved_).ok()) {
+    largest = largest_wrench(model_, inverse_.bodies(), moved_);
+    weighed = 0;
+    for (std::size_t b = 0; b < disturbance_.size(); ++b)
+      weighed += disturbance_[b].force.dot(moved_[b].a_WC) + disturbance_[b].moment.dot(moved_[b].alpha_WB);
   }
-  if (!verdict.ok()) largest = weighed = std::numeric_limits<double>::quiet_NaN();
-  certificate_.look(falls_, t, largest, culprit);
-  keep_largest(disturbance_most_, std::sqrt(weighed));
+  certificate_.look(falls_, t, largest.size, largest.body);
+  keep_largest(disturbance_most_, std::sqrt(weighed < 0 ? 0.0 : weighed));
 }
 
 // d is what Newton's and Euler's equations of the nominal bodies leave over, reactions included: forces from outside, errors of

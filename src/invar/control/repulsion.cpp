@@ -12,8 +12,6 @@
 namespace invar {
 namespace {
 
-constexpr int kMostPieces = 256;  // of a capsule
-
 struct Nearest {
   double distance;        // from centre, axis or plane
   Vec3 n;                 // towards the point
@@ -75,7 +73,7 @@ Repulsion::Repulsion(const Model& model, std::vector<Obstacle> obstacles, std::v
   for (const Obstacle& o : obstacles_) width = std::min(width, o.width);
   for (const Guarded& g : guarded_) {
     const double length = g.axis.norm();
-    const int pieces = static_cast<int>(std::ceil(std::min(2 * length / width, double{kMostPieces})));
+    const int pieces = static_cast<int>(std::ceil(2 * std::min(length / width, kMostWidths)));
     const double piece = pieces > 0 ? length / pieces : 0;
     for (int k = 0; k <= pieces; ++k) {
       const bool end = k == 0 || k == pieces;
@@ -120,8 +118,10 @@ void Repulsion::add_gradient(const Bodies& bodies, Port& gradient, Port* rate) c
       gradient[static_cast<std::size_t>(p.body)] += {arm.cross(f), f};
       if (rate == nullptr) continue;
       Vec3 f_rate = s.curvature * at.n.dot(u) * at.n;
-      // Gaussians are smooth at the centre, where slope/distance has a limit and no direction matters.
-      if (!at.flat && at.distance > 0) f_rate += (s.slope / at.distance) * (u - at.n.dot(u) * at.n - at.e.dot(u) * at.e);
+      // Gaussians are smooth at the centre: slope/distance has a limit there. An exponential has none, and no direction either.
+      const double across =
+          o.shape == Obstacle::Shape::Gaussian ? -s.value / (o.width * o.width) : (at.distance > 0 ? s.slope / at.distance : 0.0);
+      if (!at.flat) f_rate += across * (u - at.n.dot(u) * at.n - at.e.dot(u) * at.e);
       f_rate *= share;
       (*rate)[static_cast<std::size_t>(p.body)] += {arm_rate.cross(f) + arm.cross(f_rate), f_rate};
     }

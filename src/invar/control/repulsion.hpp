@@ -37,6 +37,9 @@ struct Guarded {
 /// No heap after construction. Law: d/dt U = gradient · velocity.
 class Repulsion {
  public:
+  /// Capsules longer than this times the width are not divided further.
+  static constexpr double kMostWidths = 128;
+
   Repulsion(const Model& model, std::vector<Obstacle> obstacles, std::vector<Guarded> guarded);
 
   bool empty() const { return obstacles_.empty() || guarded_.empty(); }

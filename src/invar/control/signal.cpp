@@ -56,7 +56,8 @@ double stretch(const Noise& s, double t) {
 }
 
 double value_of(const Noise& s, Instant at) {
-  const auto k = static_cast<std::int64_t>(stretch(s, at.inside));
+  // Beyond 2^53 stretches there is no telling them apart.
+  const auto k = static_cast<std::int64_t>(std::clamp(stretch(s, at.inside), -9e15, 9e15));
   return s.deviation * Random(s.seed, static_cast<std::uint64_t>(k)).normal();
 }
 
@@ -117,7 +118,10 @@ double event_of(const Table& s, double t) {
   const auto after = std::upper_bound(s.times.begin(), s.times.end(), t);
   return after == s.times.end() ? std::numeric_limits<double>::infinity() : *after;
 }
-double event_of(const Noise& s, double t) { return (stretch(s, t) + 1) * s.hold; }
+double event_of(const Noise& s, double t) {
+  const double k = stretch(s, t) + 1;
+  return k * s.hold > t ? k * s.hold : (k + 1) * s.hold;  // as the ends are rounded
+}
 
 bool finite(std::initializer_list<double> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });

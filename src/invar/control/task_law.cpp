@@ -254,6 +254,10 @@ void TaskLaw::choose_sides(Instant at, const Bodies& bodies) {
 
 // What a task without damping asks for must be possible as a whole, beside the tasks before it.
 std::string TaskLaw::cannot() const {
+  for (std::size_t k = 0; k + 1 < spec_.tasks.size(); ++k)
+    if (spec_.tasks[k].damping > 0)
+      return fmt::format("task '{}' is damped, so it must be the last: what comes after it would take from it",
+                         spec_.tasks[k].name);
   for (int k = 0; k < static_cast<int>(followers_.size()) && !spec_.as_printed; ++k) {
     int rows = 0, met = 0;
     for (std::size_t r = 0; r < kept_.size(); ++r)

@@ -15,8 +15,9 @@ struct Task {
   PosePath path;
   bool position = true, attitude = true;
   double position_rate = 1.5, attitude_rate = 3;  ///< Λ_e, 1/s
-  /// For tasks after the first: what may be left undone where tasks before it leave too little motion, over the mobility that a
-  /// body with the mass of the whole mechanism (and its length as radius of gyration) would have. Zero: all of it must be met.
+  /// For the last task, where it is not the first: what may be left undone where tasks before it leave too little motion, over
+  /// the mobility that a body with the mass of the whole mechanism (and its length as radius of gyration) would have. Zero: all
+  /// of it must be met.
   double damping = 0;
 };
 
@@ -33,7 +34,7 @@ struct TaskLawSpec {
 ///   ν_er = ν_ed - Λ_e e                                                          A (39)
 ///   ν_r = A (J_tᵀ y - k_o ∇U)   with J_t ν_r + D y = ν_er                        docs/papers.md A10-A12
 /// and its exact derivative. A is the constrained inverse, so joints allow ν_r whatever the path asks for. Tasks without damping
-/// D are met as they are asked for; those with it as well as what is left allows, which is the same in every World. A task
+/// D are met as they are asked for; the last one, with it, as well as what is left allows, the same in every World. A task
 /// without damping that asks for more than there is is refused at the start; on the way rows are dropped, and told.
 class TaskLaw final : public PortLaw {
  public:

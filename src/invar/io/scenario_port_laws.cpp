@@ -59,7 +59,7 @@ std::vector<Obstacle> read_obstacles(const TomlTable& table) {
       if (!(n.norm() > 0)) t.refuse("normal", "a normal is not zero");
       if (o.shape == Obstacle::Shape::Gaussian)
         t.refuse("shape", "behind a plane a gaussian would push deeper; take \"exponential\"");
-      o.normal = n.normalized();
+      o.normal = n.stableNormalized();
     } else {
       o.radius = positive(t, "radius", 0, true);
     }
@@ -127,9 +127,15 @@ LimitRepulsion read_limits(const TomlTable& table, const Model& model) {
     f.lower = j.number("lower", -inf), f.upper = j.number("upper", inf);
     if (!(f.lower < f.upper) || (!j.has("lower") && !j.has("upper")))
       j.refuse("", "a limit needs 'lower', 'upper' or both, the lower below the upper");
-    if (found) freedoms.push_back(f);
+    if (!found) continue;
+    if (const std::string why = flaw(f, model); !why.empty()) j.refuse("", why);
+    freedoms.push_back(f);
   }
-  if (!t->has("joints")) freedoms = limited_freedoms(model);
+  if (!t->has("joints")) {
+    freedoms = limited_freedoms(model);
+    for (const LimitedFreedom& f : freedoms)
+      if (const std::string why = flaw(f, model); !why.empty()) t->refuse("", why + "; name those to keep in 'joints'");
+  }
   if (freedoms.empty()) t->refuse("", "no joint of the nominal model has limits: name some in 'joints'");
   if (table.boolean("as_printed", false)) table.refuse("joint_limits", "the printed law knows none");
   return LimitRepulsion(model, freedoms, strength, width);
@@ -176,9 +182,13 @@ MakeLaw read_task_law(const ControlTable& r) {
     read_rates(r.table, task.position_rate, task.attitude_rate);
     read_rates(t, task.position_rate, task.attitude_rate);
     if (!read_frame(t, r.nominal, task.name, task.body, task.X_BE)) {
-      for (const char* key : {"path", "rates", "follow", "from_start", "damping"}) t.accept(key);
+      for (const char* key : {"path", "rates", "follow", "from_start", "damping", "name"}) t.accept(key);
       continue;
     }
+    task.name = t.string("name", task.name);
+    for (const Task& other : spec.tasks)
+      if (other.name == task.name)
+        t.refuse("", fmt::format("there is a task '{}' already: give one of them another 'name'", task.name));
     const int what = t.choice("follow", {"pose", "position", "attitude"}, 0);
     task.position = what != 2, task.attitude = what != 1;
     const auto path_of = read_path(t, r, task.body, task.X_BE, task.position, task.attitude);
@@ -195,6 +205,13 @@ MakeLaw read_task_law(const ControlTable& r) {
   if (spec.tasks.empty()) r.table.refuse("tasks", "a task law needs at least one entry in 'tasks'");
   const auto obstacles = read_obstacles(r.table);
   const auto guard = read_guard(r.table, r.nominal, spec.tasks);
+  if (obstacles.empty() && r.table.has("guard")) r.table.refuse("guard", "there are no 'obstacles' to guard from");
+  for (const Obstacle& o : obstacles)
+    for (const Guarded& g : guard)
+      if (g.axis.norm() > Repulsion::kMostWidths * o.width)
+        r.table.refuse("guard",
+                       fmt::format("a capsule of {:g} m is too long for an obstacle of width {:g} m: {:g} widths at most",
+                                   g.axis.norm(), o.width, Repulsion::kMostWidths));
   if (!obstacles.empty() && guard.empty()) r.table.refuse("obstacles", "every body follows a task: say what to 'guard'");
   const LimitRepulsion limits = read_limits(r.table, r.nominal);
   return [spec, obstacles, guard, limits](const Model& m) {

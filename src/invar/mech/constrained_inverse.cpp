@@ -26,10 +26,22 @@ double read(const JointAt& at, int freedom, const Twist& t) {
 
 }  // namespace
 
+LargestWrench largest_wrench(const Model& model, const Bodies& bodies, const Accelerations& x) {
+  LargestWrench out{0, -1};
+  for (std::size_t b = 0; b < x.size(); ++b) {
+    const Body& body = model.bodies()[b];
+    const double size =
+        std::hypot(body.inertia.mass * x[b].a_WC.norm(), spun(body, bodies[b], x[b].alpha_WB).norm() / model.length());
+    if (!std::isnan(out.size) && !(size <= out.size)) out = {size, static_cast<int>(b)};
+  }
+  return out;
+}
+
 ConstrainedInverse::ConstrainedInverse(const Model& model)
     : model_(model),
       solver_(model),
       bodies_(model.bodies().size()),
+      rest_(bodies_),
       joints_(model.joints().size()),
       arm_rate_(model.joints().size(), Vec3::Zero()),
       coupling_q_(VecX::Zero(static_cast<Eigen::Index>(model.couplings().size()))),
@@ -246,7 +258,11 @@ double ConstrainedInverse::add_own_forces(bool at_rest, Port& port) {
   double lost = 0;
   add_passive_efforts(model_, q_, at_rest ? still_ : v_, efforts_, lost);
   add_efforts(efforts_, port);
-  add_tendons(model_, bodies_, port, lost);
+  if (at_rest) {
+    rest_ = bodies_;
+    for (BodyState& b : rest_) b.v_WC = b.w_WB = Vec3::Zero();
+  }
+  add_tendons(model_, at_rest ? rest_ : bodies_, port, lost);
   return lost;
 }
 

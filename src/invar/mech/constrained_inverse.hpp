@@ -23,6 +23,13 @@ inline Vec3 spun(const Body& body, const BodyState& at, const Vec3& w) {
   return at.q_WB * (body.inertia.I_C * (at.q_WB.conjugate() * w));
 }
 
+/// The largest of the wrenches M x over the bodies, N (moments over the model's length), and the body. NaN is the largest.
+struct LargestWrench {
+  double size;
+  int body;
+};
+LargestWrench largest_wrench(const Model& model, const Bodies& bodies, const Accelerations& x);
+
 /// Products with the constrained inverse of A (22), A = M⁻¹ - M⁻¹Jᵀ S⁻¹ J M⁻¹, and their exact derivatives along a motion: every
 /// product is one solve over the graph, O(N) for trees.
 ///   apply       w = A f:             M w + Jᵀλ = f,    J w = 0
@@ -90,7 +97,7 @@ class ConstrainedInverse {
 
   const Model& model_;
   Unreduced solver_;
-  Bodies bodies_;
+  Bodies bodies_, rest_;  // the motion; without rates
   std::vector<JointAt> joints_;
   std::vector<Vec3> arm_rate_;  // per joint: velocity of the joint point relative to the parent's centre of mass
   VecX coupling_q_, coupling_bias_;

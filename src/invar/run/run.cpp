@@ -381,6 +381,7 @@ Result<Outcome> Loop::outcome() {
   if (options_.sink != nullptr)
     if (auto ended = options_.sink->end(); !ended) return tl::unexpected(ended.error());
   out_.notes = watch_.notes();
+  if (out_.end == Outcome::End::Finished) settle_control(seen_.t);  // the last step is judged like the others
   for (const auto& c : controllers_) {
     c->law().conclude();
     out_.control.push_back({c->name(), c->certificate(), c->law().tracking()});

@@ -47,6 +47,14 @@ std::optional<Objection> time_objection(const Scenario& s) {
   if (s.sampling.interval > 0 && s.sampling.interval < finest)
     return Objection{"every",
                      fmt::format("samples every {} s cannot be told apart at the times of this run", s.sampling.interval)};
+  for (const ControllerSpec& c : s.controllers)
+    if (c.period > 0 && c.period < finest)
+      return Objection{"control", fmt::format("a period of {} s cannot be told from none at the times of this run", c.period)};
+  for (const auto& e : s.environments)
+    for (const double t : {s.start_time, s.end_time})
+      if (const double next = e->next_event(t); !(next - t > finest))
+        return Objection{"disturbance",
+                         "what acts changes so often that its changes cannot be told apart at the times of this run"};
   return {};
 }
 

@@ -179,6 +179,7 @@ class Tree {
   void measure_lines();
   void keep_lines();
   void pull(double h);
+  double push(double h, const Load* load) const;
   Verdict iterate(double h, const Load* load, double& increment);
   double ask(double h, Loading& loading);
   void spread(double h, const Bodies& bodies, Load& load) const;

@@ -255,6 +255,26 @@ double Tree<G>::extent() const {
   return std::sqrt(largest) + model_.length();
 }
 
+// What weights and loads would change velocities by if nothing held against them: as rows are sums of such impulses, their
+// rounding is that of these, however slow the motion is.
+template <class G>
+double Tree<G>::push(double h, const Load* load) const {
+  double largest = gravity_.norm();
+  const auto consider = [&](const Slot<G>& b, double force, double moment) {
+    if (!b.massive || !(b.mass > 0)) return;
+    largest = std::max(largest, force / b.mass);
+    if (b.size > 0) largest = std::max(largest, moment / (b.mass * b.size));
+  };
+  for (std::size_t body = 0; load != nullptr && body < load->port.size(); ++body)
+    consider(slots_[skeleton_.places[body].part], load->port[body].force.norm(), load->port[body].moment.norm());
+  for (const Slot<G>& b : slots_)
+    if (load != nullptr && b.freedom >= 0 && b.hang != Hang::Ball) {
+      const double effort = std::abs(load->efforts[b.freedom]);
+      consider(b, b.hang == Hang::Slide ? effort : 0, b.hang == Hang::Slide ? 0 : effort);
+    }
+  return std::isfinite(largest) ? std::abs(h) * largest : 0;
+}
+
 // One iteration of Newton, and the size of what it changed.
 template <class G>
 Verdict Tree<G>::iterate(double h, const Load* load, double& increment) {
@@ -291,7 +311,7 @@ Verdict Tree<G>::step(double h, Loading* loading) {
     if (loading != nullptr && (ask(h, *loading) > kSameLoad || iterations_ == 1)) feedback = iterations_ == 1 ? 1.0 : kCaution;
     if (const Verdict v = iterate(h, loading != nullptr ? &load_ : nullptr, now); !v.ok()) return v;
     if (!std::isfinite(now)) break;
-    if (iterations_ == 1) scale = std::max(scale, now);
+    if (iterations_ == 1) scale = std::max({scale, now, push(h, loading != nullptr ? &load_ : nullptr)});
     // The next increment is small of second order, or smaller than this one by the ratio of the last two, unless what the
     // Jacobian leaves out takes over. Increments that are small and no longer shrink are rounding: rows of ties are positions
     // over h, and singular configurations enlarge it. Those of an inexact Jacobian may shrink slowly and are none as long as they
