@@ -94,7 +94,7 @@ void add_report(CLI::App& app, Context& context) {
   verb->add_option("--from", args->from, "Direction from which it is seen: x y z")->needs("--png")->expected(3);
   verb->add_option("--size", args->size, "Width and height, pixels")->needs("--png")->expected(2)->check(CLI::Range(16, 8000));
   verb->footer(
-      "Examples: invar report out/paper_a\n"
+      "Example: invar report out/paper_a\n"
       "          invar report out/paper_a --png strip.png --strip 9 --trace body1 body5\n"
       "          invar report out/before out/after -o out/both.html");
   verb->callback([args, &context] { report_verb(*args, context); });
