@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything to press: playing, views, what is drawn, bodies; the same by keyboard, and told to screen readers.
+import { button, checkbox, el } from "./dom";
+import { icon, type Icon } from "./icons";
+import { layers, type Layer } from "./mechanism";
+import { speeds, type Player } from "./player";
+import type { Stage, View } from "./stage";
+
+const layerWords: Record<Layer, string> = {
+  joints: "Joints",
+  frames: "Frames",
+  tendons: "Tendons and springs",
+  obstacles: "Obstacles",
+  reactions: "Reaction forces",
+  moments: "Reaction moments",
+  loads: "Forces on bodies",
+  com: "Centre of mass",
+  momentum: "Momentum",
+  ghost: "Reference",
+};
+const atFirst: Layer[] = ["joints", "tendons", "obstacles", "loads", "ghost"];
+
+export const timeText = (t: number): string => `${t.toFixed(3)} s`;
+
+function iconButton(label: string, sign: Icon, act: () => void, attributes: Record<string, string> = {}): HTMLButtonElement {
+  const made = button(label, "", act, { class: "icon", ...attributes });
+  made.append(icon(sign));
+  return made;
+}
+
+// Play, pause, scrub, step, loop, speed.
+export function transport(player: Player, say: (text: string) => void): HTMLElement {
+  const play = iconButton("play", "play", () => player.toggle(), { id: "play", class: "icon primary" });
+  const loop = iconButton("loop", "loop", () => player.setLoop(!player.loop), { id: "loop", "aria-pressed": "false" });
+  const slider = el("input", { type: "range", id: "time", min: "0", max: "10000", step: "1", value: "0", "aria-label": "time" });
+  const readout = el("output", { id: "time-text", for: "time" });
+  const speed = el("select", { id: "speed", "aria-label": "speed" }, ...speeds.map((s) => el("option", { value: String(s) }, `${s} ×`)));
+  slider.addEventListener("input", () => {
+    player.pause();
+    player.seek(player.start + (Number(slider.value) / 10000) * (player.end - player.start));
+  });
+  speed.addEventListener("change", () => player.setSpeed(Number(speed.value)));
+  const show = (): void => {
+    const span = player.end - player.start;
+    slider.value = String(span > 0 ? Math.round((10000 * (player.time - player.start)) / span) : 0);
+    readout.textContent = timeText(player.time);
+    slider.setAttribute("aria-valuetext", timeText(player.time));
+  };
+  let wasPlaying = false;
+  player.onTime(show);
+  player.onState(() => {
+    play.replaceChildren(icon(player.playing ? "pause" : "play"));
+    play.setAttribute("aria-label", player.playing ? "pause" : "play");
+    play.title = player.playing ? "pause (space)" : "play (space)";
+    loop.setAttribute("aria-pressed", String(player.loop));
+    speed.value = String(player.speed);
+    show();
+    if (wasPlaying !== player.playing) say(player.playing ? `playing at ${player.speed} times speed` : `paused at ${timeText(player.time)}`);
+    wasPlaying = player.playing;
+  });
+  speed.value = "1";
+  show();
+  return el(
+    "div",
+    { class: "transport", role: "group", "aria-label": "playback" },
+    iconButton("to the start", "first", () => player.seek(player.start), { id: "first" }),
+    iconButton("one sample back", "back", () => player.step(-1), { id: "back" }),
+    play,
+    iconButton("one sample on", "next", () => player.step(1), { id: "next" }),
+    iconButton("to the end", "last", () => player.seek(player.end), { id: "last" }),
+    slider,
+    readout,
+    speed,
+    loop,
+  );
+}
+
+const views: [View, string][] = [["front", "Front"], ["side", "Side"], ["top", "Top"], ["oblique", "Oblique"]];
+
+export interface Panel {
+  root: HTMLElement;
+  followNext(): void;
+}
+
+// Views, layers and bodies of the 3D view.
+export function panel(stage: Stage, say: (text: string) => void): Panel {
+  const root = el("div", { class: "panel" });
+  const viewGroup = el("div", { class: "row", role: "group", "aria-label": "views" });
+  for (const [view, text] of views) viewGroup.append(button(`${text.toLowerCase()} view`, text, () => stage.setView(view), { id: `view-${view}` }));
+  const names = stage.mechanisms[0]?.names ?? [];
+  const follow = el("select", { id: "follow", "aria-label": "body that the camera follows" }, el("option", { value: "-1" }, "follow nobody"), ...names.map((n, i) => el("option", { value: String(i) }, `follow ${n}`)));
+  follow.addEventListener("change", () => stage.follow(Number(follow.value)));
+  viewGroup.append(follow);
+  const compare = stage.mechanisms.length > 1 ? checkbox("Runs side by side", true, (on) => stage.setSideBySide(on)) : null;
+  if (compare) viewGroup.append(compare);
+
+  const show = el("fieldset", { class: "layers" }, el("legend", {}, "Show"));
+  for (const layer of layers) {
+    const on = atFirst.includes(layer);
+    if (!stage.mechanisms.some((m) => m.has(layer))) continue;
+    stage.setLayer(layer, on);
+    const box = checkbox(layerWords[layer], on, (now) => stage.setLayer(layer, now));
+    box.dataset.layer = layer;
+    show.append(box);
+  }
+  show.append(checkbox("Grid", true, (on) => stage.setLayer("grid", on)));
+  const scale = el("input", { type: "range", id: "arrow-scale", min: "-2", max: "3", step: "0.1", value: "0" });
+  scale.addEventListener("input", () => stage.setArrowScale(2 ** Number(scale.value)));
+  if ((["reactions", "moments", "loads", "momentum"] as Layer[]).some((l) => stage.mechanisms.some((m) => m.has(l)))) {
+    show.append(el("label", { for: "arrow-scale", class: "check" }, "Arrows ", scale));
+  }
+  root.append(viewGroup, show, bodyList(stage, names));
+  const followNext = (): void => {
+    const next = stage.following + 1 < names.length ? stage.following + 1 : -1;
+    stage.follow(next);
+    follow.value = String(next);
+    say(next < 0 ? "the camera stays" : `the camera follows ${names[next]}`);
+  };
+  return { root, followNext };
+}
+
+function bodyList(stage: Stage, names: string[]): HTMLElement {
+  const rows = names.map((name, i) => {
+    const shown = checkbox("shown", true, (on) => {
+      for (const m of stage.mechanisms) if (i < m.names.length) m.setShown(i, on);
+      stage.touch();
+    });
+    const trace = checkbox("trace", stage.mechanisms[0].hasTrace(i), (on) => {
+      for (const m of stage.mechanisms) m.setTrace(i, on);
+      stage.touch();
+    });
+    shown.querySelector("input")!.setAttribute("aria-label", `show ${name}`);
+    trace.querySelector("input")!.setAttribute("aria-label", `trace of ${name}`);
+    return el("li", { "data-body": name }, el("span", { class: "name" }, name), shown, trace);
+  });
+  return el("details", { class: "bodies" }, el("summary", {}, `Bodies and traces (${names.length})`), el("ul", {}, ...rows));
+}
+
+export const keys: [string, string][] = [
+  ["Space", "play or pause"],
+  ["← →", "one sample back or on; with Shift a twentieth of the run"],
+  ["Home End", "to the start, to the end"],
+  ["+ −", "faster, slower"],
+  ["L", "loop"],
+  ["1 2 3 4", "front, side, top, oblique view"],
+  ["F", "the camera follows the next body, in the end nobody"],
+  ["Z", "plots: zoom in around the present time; with Shift: all times"],
+  ["D", "light or dark"],
+  ["?", "this list"],
+];
+
+export interface Actions {
+  followNext(): void;
+  toggleTheme(): void;
+  zoomIn(): void;
+  zoomOut(): void;
+  help(): void;
+}
+
+export function bindKeys(player: Player, stage: Stage | null, actions: Actions): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const target = event.target instanceof Element ? event.target : document.body;
+    const tag = target.tagName;
+    // Whoever has the focus takes its own keys first.
+    if (tag === "SELECT" || tag === "TEXTAREA" || (tag === "INPUT" && (target as HTMLInputElement).type === "text")) return;
+    if (event.key === " " && ["BUTTON", "SUMMARY", "INPUT"].includes(tag)) return;
+    if (tag === "INPUT" && (target as HTMLInputElement).type === "range" && /^(Arrow|Home|End|Page)/.test(event.key)) return;
+    const jump = (player.end - player.start) / 20;
+    const acts: Record<string, () => void> = {
+      " ": () => player.toggle(),
+      ArrowRight: () => (event.shiftKey ? player.seek(player.time + jump) : player.step(1)),
+      ArrowLeft: () => (event.shiftKey ? player.seek(player.time - jump) : player.step(-1)),
+      Home: () => player.seek(player.start),
+      End: () => player.seek(player.end),
+      "+": () => player.faster(1),
+      "=": () => player.faster(1),
+      "-": () => player.faster(-1),
+      l: () => player.setLoop(!player.loop),
+      1: () => stage?.setView("front"),
+      2: () => stage?.setView("side"),
+      3: () => stage?.setView("top"),
+      4: () => stage?.setView("oblique"),
+      f: () => actions.followNext(),
+      z: () => actions.zoomIn(),
+      Z: () => actions.zoomOut(),
+      d: () => actions.toggleTheme(),
+      "?": () => actions.help(),
+    };
+    const act = acts[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Geometry of bodies, obstacles and joints. One geometry per body, whatever it is made of, so that a body is one call to the renderer.
+import {
+  BoxGeometry,
+  BufferAttribute,
+  BufferGeometry,
+  CapsuleGeometry,
+  CylinderGeometry,
+  Matrix4,
+  PlaneGeometry,
+  Quaternion,
+  SphereGeometry,
+  TorusGeometry,
+  Vector3,
+} from "three";
+import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
+import type { Body, Obstacle, Scene, Shape } from "./model";
+
+export const vec = (p: number[]): Vector3 => new Vector3(p[0], p[1], p[2]);
+export const quat = (q: number[]): Quaternion => new Quaternion(q[1], q[2], q[3], q[0]).normalize();
+
+// Cylinders of three stand along y.
+function alongAxis(geometry: BufferGeometry, axis: number): BufferGeometry {
+  if (axis === 0) return geometry.rotateZ(-Math.PI / 2);
+  return axis === 2 ? geometry.rotateX(Math.PI / 2) : geometry;
+}
+
+function meshGeometry(shape: Shape): BufferGeometry {
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new BufferAttribute(new Float32Array(shape.vertices), 3));
+  geometry.setIndex(shape.triangles);
+  const flat = geometry.toNonIndexed();
+  flat.computeVertexNormals();
+  return flat;
+}
+
+function shapeGeometry(shape: Shape): BufferGeometry | null {
+  switch (shape.kind) {
+    case "box": return new BoxGeometry(...shape.size);
+    case "sphere": return new SphereGeometry(shape.radius, 24, 16);
+    case "cylinder": return alongAxis(new CylinderGeometry(shape.radius, shape.radius, shape.length, 24), shape.axis);
+    case "capsule": return alongAxis(new CapsuleGeometry(shape.radius, shape.length, 6, 20), shape.axis);
+    case "mesh": return meshGeometry(shape);
+    default: return null;
+  }
+}
+
+// A straight rod from a to b.
+export function rod(a: Vector3, b: Vector3, radius: number, sides = 12): BufferGeometry {
+  const along = b.clone().sub(a);
+  const geometry = new CylinderGeometry(radius, radius, along.length(), sides);
+  const turn = new Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), along.clone().normalize());
+  return geometry.applyMatrix4(new Matrix4().compose(a.clone().addScaledVector(along, 0.5), turn, new Vector3(1, 1, 1)));
+}
+
+// Without shapes: a ball at the centre of mass and rods from there to every joint point.
+function plainParts(scene: Scene, index: number): BufferGeometry[] {
+  const com = vec(scene.bodies[index].com);
+  const thickness = 0.022 * scene.length;
+  const ball = new SphereGeometry(2.2 * thickness, 20, 14);
+  ball.translate(com.x, com.y, com.z);
+  const parts: BufferGeometry[] = [ball];
+  for (const joint of scene.joints) {
+    if (joint.kind === "free") continue;
+    for (const [body, at] of [[joint.parent, joint.atParent], [joint.child, joint.atChild]] as const) {
+      if (body !== index) continue;
+      const end = vec(at.p);
+      if (end.distanceTo(com) > thickness) parts.push(rod(com, end, thickness));
+    }
+  }
+  return parts;
+}
+
+function merged(parts: BufferGeometry[]): BufferGeometry {
+  const same = parts.map((part) => {
+    const flat = part.index ? part.toNonIndexed() : part;
+    flat.deleteAttribute("uv");
+    return flat;
+  });
+  return mergeGeometries(same) ?? new BufferGeometry();
+}
+
+// The body in its own frame.
+export function bodyGeometry(scene: Scene, index: number): BufferGeometry {
+  const body: Body = scene.bodies[index];
+  const parts: BufferGeometry[] = [];
+  for (const shape of body.shapes) {
+    const geometry = shapeGeometry(shape);
+    if (!geometry) continue;
+    parts.push(geometry.applyMatrix4(new Matrix4().compose(vec(shape.p), quat(shape.q), new Vector3(1, 1, 1))));
+  }
+  return merged(parts.length > 0 ? parts : plainParts(scene, index));
+}
+
+// A dot for a body of which only the centre of mass is known.
+export function dotGeometry(radius: number): BufferGeometry {
+  return new SphereGeometry(radius, 20, 14);
+}
+
+// A symbol along z, of unit size.
+export function jointGeometry(kind: string): BufferGeometry | null {
+  switch (kind) {
+    case "revolute": return alongAxis(new CylinderGeometry(0.5, 0.5, 1.7, 20), 2);
+    case "screw":
+    case "cylindrical": return alongAxis(new CylinderGeometry(0.38, 0.38, 2.6, 20), 2);
+    case "prismatic": return new BoxGeometry(0.9, 0.9, 1.6);
+    case "spherical": return new SphereGeometry(0.6, 20, 14);
+    case "universal": return merged([
+      alongAxis(new CylinderGeometry(0.25, 0.25, 1.7, 12), 0),
+      alongAxis(new CylinderGeometry(0.25, 0.25, 1.7, 12), 1),
+      new TorusGeometry(0.62, 0.14, 8, 24),
+    ]);
+    case "planar": return new BoxGeometry(1.6, 1.6, 0.15);
+    case "fixed": return new BoxGeometry(0.8, 0.8, 0.8);
+    default: return null;
+  }
+}
+
+// An obstacle in the World; a half space is drawn as a square of the given reach.
+export function obstacleGeometry(obstacle: Obstacle, reach: number): BufferGeometry | null {
+  const a = vec(obstacle.a);
+  if (obstacle.kind === "sphere") {
+    return new SphereGeometry(obstacle.radius, 32, 20).translate(a.x, a.y, a.z);
+  }
+  if (obstacle.kind === "capsule") {
+    const along = vec(obstacle.b).sub(a);
+    const turn = new Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), along.lengthSq() > 0 ? along.clone().normalize() : new Vector3(0, 1, 0));
+    const middle = a.clone().addScaledVector(along, 0.5);
+    const geometry = new CapsuleGeometry(obstacle.radius, along.length(), 10, 28);
+    return geometry.applyMatrix4(new Matrix4().compose(middle, turn, new Vector3(1, 1, 1)));
+  }
+  if (obstacle.kind === "half_space") {
+    const turn = new Quaternion().setFromUnitVectors(new Vector3(0, 0, 1), vec(obstacle.normal).normalize());
+    return new PlaneGeometry(2 * reach, 2 * reach).applyMatrix4(new Matrix4().compose(a, turn, new Vector3(1, 1, 1)));
+  }
+  return null;
+}
