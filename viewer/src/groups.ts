@@ -27,7 +27,7 @@ export interface Plot {
   series: Series[];
 }
 
-export const sections = ["Energy", "Momentum", "Constraints", "Control", "Tendons", "Joints", "Reactions", "Solver", "Chosen"];
+export const sections = ["What is conserved", "Control", "Tendons", "Joints and loads", "Solver", "Chosen"];
 
 // A plot begins with so many curves; the legend has the others.
 const AT_FIRST = 8;
@@ -77,17 +77,17 @@ export class Plots {
     const get = (path: string): Channel | undefined => run.channels.get(path);
     for (const name of ["kinetic", "potential", "elastic", "total", "work", "dissipated", "edited"]) {
       const channel = get(`energy/${name}`);
-      if (channel) this.add({ key: "energy", section: "Energy", title: "Energies" }, i, name, channel.unit, channel.path, component(channel, 0));
+      if (channel) this.add({ key: "energy", section: "What is conserved", title: "Energies" }, i, name, channel.unit, channel.path, component(channel, 0));
     }
     this.collectErrors(run, i);
-    for (const [name, title] of [["linear", "Linear momentum"], ["angular", "Angular momentum about the origin"], ["angular_com", "Angular momentum about the centre of mass"]]) {
+    for (const [name, title] of [["linear", "Linear momentum"], ["angular", "Angular momentum, origin"], ["angular_com", "Angular momentum, centre of mass"]]) {
       const channel = get(`momentum/${name}`);
-      if (channel) this.addChannel({ key: name, section: "Momentum", title }, i, channel, "");
+      if (channel) this.addChannel({ key: name, section: "What is conserved", title }, i, channel, "");
     }
     for (const name of ["position", "velocity", "quaternion"]) {
       const channel = get(`residual/${name}`);
       if (!channel) continue;
-      const place = { key: "residual", section: "Constraints", title: "Residuals of joints and quaternions", log: true, about: "largest over all" };
+      const place = { key: "residual", section: "What is conserved", title: "Residuals", log: true, about: "largest over all joints and quaternions" };
       this.add(place, i, `${name} (${channel.unit})`, "", channel.path, magnitude(component(channel, 0)));
     }
     this.collectTasks(run, i);
@@ -97,7 +97,7 @@ export class Plots {
   private collectErrors(run: Run, i: number): void {
     const balance = run.channels.get("energy/balance");
     if (!balance) return;
-    const place = { key: "energy error", section: "Energy", title: "Error of energy", log: true, about: "|change of energy − work + dissipation|" };
+    const place = { key: "energy error", section: "What is conserved", title: "Error of energy", log: true, about: "|change of energy − work + dissipation|" };
     this.add(place, i, "total", balance.unit, balance.path, magnitude(component(balance, 0)));
     const total = run.channels.get("energy/total");
     for (const name of ["hamiltonian", "physical"]) {
@@ -146,9 +146,9 @@ export class Plots {
       if (titles[leaf]) this.add({ key: `tendon ${leaf}`, section: "Tendons", title: titles[leaf] }, i, name, channel.unit, channel.path, component(channel, 0));
     } else if (room === "bodies" && (leaf === "force" || leaf === "moment")) {
       const title = leaf === "force" ? "Forces on bodies" : "Moments on bodies";
-      this.add({ key: `load ${leaf}`, section: "Reactions", title, about: "from outside: disturbances and commands; lengths" }, i, name, channel.unit, channel.path, lengthOf(channel));
+      this.add({ key: `load ${leaf}`, section: "Joints and loads", title, about: "from outside: disturbances and commands; lengths" }, i, name, channel.unit, channel.path, lengthOf(channel));
     } else if (room === "solver") {
-      this.add({ key: "solver", section: "Solver", title: "Newton iterations and parts of steps" }, i, name, "", channel.path, component(channel, 0));
+      this.add({ key: "solver", section: "Solver", title: "Newton iterations" }, i, name, "", channel.path, component(channel, 0));
     } else if (room === "control" && !channel.path.includes("/reference/")) {
       this.collectControl(run, i, channel, name, plainName(channel.path.split("/").slice(2).join("/")));
     }
@@ -156,10 +156,10 @@ export class Plots {
 
   private collectJoint(i: number, channel: Channel, name: string, leaf: string): void {
     const titles: Record<string, string> = { q: "Joint coordinates", v: "Joint rates", effort: "Joint efforts" };
-    if (titles[leaf]) return this.addChannel({ key: `joint ${leaf}`, section: "Joints", title: titles[leaf] }, i, channel, name);
+    if (titles[leaf]) return this.addChannel({ key: `joint ${leaf}`, section: "Joints and loads", title: titles[leaf] }, i, channel, name);
     if (leaf !== "force" && leaf !== "moment") return;
     const title = leaf === "force" ? "Reaction forces" : "Reaction moments";
-    this.add({ key: `reaction ${leaf}`, section: "Reactions", title, about: "lengths; on the parent" }, i, name, channel.unit, channel.path, lengthOf(channel));
+    this.add({ key: `reaction ${leaf}`, section: "Joints and loads", title, about: "lengths; on the parent" }, i, name, channel.unit, channel.path, lengthOf(channel));
   }
 
   private collectControl(run: Run, i: number, channel: Channel, controller: string, leaf: string): void {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run as objects of three: built once, then moved to any time.
-import { AxesHelper, Box3, Color, Group, Mesh, MeshBasicMaterial, MeshLambertMaterial, Quaternion, Vector3, type InstancedMesh } from "three";
+import { Box3, Color, Group, Mesh, MeshBasicMaterial, MeshLambertMaterial, Quaternion, Vector3, type InstancedMesh } from "three";
 import { escapedName, sampleAt, type Channel, type Run } from "./data";
 import { Arrows, hide, instanced, put, Sticks } from "./instances";
 import { bodyNames, Poses, attitudeAt, vectorAt } from "./poses";
@@ -48,11 +48,12 @@ export class Mechanism {
   private readonly tendonSticks: { taut: Sticks; slack: Sticks; tendon: number; from: number; tension: Channel | undefined }[] = [];
   private readonly fields = new Map<Layer, VectorField>();
   private readonly ghosts: { reference: Reference; body: Group }[] = [];
-  private readonly frames: { axes: AxesHelper; frame: number }[] = [];
+  private readonly axes: Sticks[] = [];
   private readonly materials = new Map<keyof Palette, MeshLambertMaterial>();
   private marked: { mesh: Mesh; material: Mesh["material"] } | null = null;
   private shown: boolean[];
   private scale = 1;
+  private alone = true;
   private reach = 1;
 
   constructor(readonly run: Run, readonly index: number, private theme: Theme, private readonly growing: boolean) {
@@ -138,11 +139,10 @@ export class Mechanism {
   }
 
   private buildFrames(): void {
-    this.run.scene!.frames.forEach((_, frame) => {
-      const axes = new AxesHelper(0.22 * this.length);
-      this.layer("frames").add(axes);
-      this.frames.push({ axes, frame });
-    });
+    const count = this.run.scene!.frames.length;
+    if (count === 0) return;
+    for (const key of ["axisX", "axisY", "axisZ"] as const) this.axes.push(new Sticks(count, 0.011 * this.length, this.material(key)));
+    this.layer("frames").add(...this.axes.map((a) => a.mesh));
   }
 
   private buildTendons(): void {
@@ -211,8 +211,10 @@ export class Mechanism {
     }
   }
 
-  setTheme(theme: Theme, alone = true): void {
+  // One run has a colour for every body; several have one each.
+  setTheme(theme: Theme, alone = this.alone): void {
     this.theme = theme;
+    this.alone = alone;
     const palette = palettes[theme];
     for (const [key, material] of this.materials) material.color.set(palette[key] as string);
     const colors: [Layer, keyof Palette][] = [["reactions", "reaction"], ["moments", "moment"], ["loads", "load"], ["momentum", "momentum"]];
@@ -236,7 +238,7 @@ export class Mechanism {
 
   private traceColor(body: number): string {
     const series = palettes[this.theme].series;
-    return series[(body + this.index) % series.length];
+    return series[(this.alone ? body : this.index) % series.length];
   }
 
   setShown(body: number, shown: boolean): void {
@@ -325,12 +327,15 @@ export class Mechanism {
   }
 
   private updateFrames(): void {
-    for (const { axes, frame } of this.frames) {
-      const { body, p, q } = this.run.scene!.frames[frame];
-      axes.visible = this.poses.known(body);
-      axes.position.copy(this.poses.toWorld(body, point.fromArray(p)));
-      axes.quaternion.copy(this.poses.turnToWorld(body, turn.copy(quat(q))));
-    }
+    this.run.scene!.frames.forEach(({ body, p, q }, i) => {
+      this.poses.toWorld(body, point.fromArray(p));
+      this.poses.turnToWorld(body, turn.copy(quat(q)));
+      this.axes.forEach((sticks, k) => {
+        if (!this.poses.known(body)) return hide(sticks.mesh, i);
+        end.set(0, 0, 0).setComponent(k, 0.2 * this.length).applyQuaternion(turn).add(point);
+        sticks.set(i, point, end);
+      });
+    });
   }
 
   private updateTendons(t: number): void {

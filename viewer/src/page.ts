@@ -4,7 +4,7 @@ import { nearestSample, type Data } from "./data";
 import { button, el } from "./dom";
 import { bindKeys, keys, panel, timeText, transport, type Panel } from "./controls";
 import { Player } from "./player";
-import type { Shared } from "./plots";
+import { runLetter, type Shared } from "./plots";
 import { bindPrinting } from "./print";
 import { Stage } from "./stage";
 import { watchTheme } from "./theme";
@@ -128,12 +128,18 @@ export class Page {
         canvas.append(el("p", { class: "empty" }, `The 3D view needs WebGL, which this browser does not give (${error instanceof Error ? error.message : String(error)}). Verdicts and plots are complete.`));
       }
     }
+    if (this.stage && this.data.runs.length > 1) canvas.append(this.runKey());
     motion.append(transport(this.player, say));
     if (!this.stage) return;
     this.traceTips(this.stage);
     this.panel = panel(this.stage, say);
     motion.append(this.panel.root);
     this.stage.seek(this.player.time);
+  }
+
+  private runKey(): HTMLElement {
+    const rows = this.data.runs.map((run, i) => el("li", {}, el("span", { class: `dot dot-${i % 8}`, "aria-hidden": "true" }), `${runLetter(i)} ${run.name}`));
+    return el("ul", { class: "run-key", "aria-label": "runs by colour" }, ...rows);
   }
 
   // Paths worth seeing at first: bodies that follow a reference, or else those at the ends of the mechanism.

@@ -18,6 +18,9 @@ export interface Palette {
   momentum: string;
   com: string;
   ghost: string;
+  axisX: string;
+  axisY: string;
+  axisZ: string;
 }
 
 const light: Palette = {
@@ -37,6 +40,9 @@ const light: Palette = {
   momentum: "#00805c",
   com: "#1c2430",
   ghost: "#5a4fb0",
+  axisX: "#c4500a",
+  axisY: "#00805c",
+  axisZ: "#0067a5",
 };
 
 const dark: Palette = {
@@ -56,6 +62,9 @@ const dark: Palette = {
   momentum: "#4ccfa2",
   com: "#f2f5f8",
   ghost: "#b3a9ff",
+  axisX: "#ff9b5c",
+  axisY: "#4ccfa2",
+  axisZ: "#5cb8f2",
 };
 
 export const palettes = { light, dark };

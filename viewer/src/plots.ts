@@ -19,7 +19,10 @@ export interface Shared {
   setZoom(min: number, max: number): void;
 }
 
-const HEIGHT = 210;
+// Runs of a comparison by letters, as their names are long.
+export const runLetter = (run: number): string => String.fromCharCode(65 + (run % 26));
+
+const HEIGHT = 190;
 
 // Logarithms have no zero: what is zero is drawn at the smallest number of its curve that is not.
 function drawable(curve: Curve, log: boolean): (number | null)[] | Float64Array {
@@ -61,7 +64,7 @@ export class PlotView {
     return series.dash ?? dashes[(series.run + round) % dashes.length];
   }
   private label(series: Series): string {
-    return this.shared.runNames.length > 1 ? `${series.label} · ${this.shared.runNames[series.run]}`.trim() : series.label;
+    return this.shared.runNames.length > 1 ? `${series.label} ${runLetter(series.run)}`.trim() : series.label;
   }
 
   private buildLegend(): void {
@@ -120,6 +123,8 @@ export class PlotView {
   private options(width: number): uPlot.Options {
     const muted = (): string => palettes[this.shared.theme].muted;
     const grid = { stroke: (): string => palettes[this.shared.theme].line, width: 1 };
+    // Among logarithms only powers of ten have lines.
+    const powers = (_: uPlot, splits: number[]): (number | null)[] => splits.map((v) => (!this.plot.log || Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9 ? v : null));
     const font = "11px system-ui, sans-serif";
     const axis: uPlot.Axis = { stroke: muted, grid, ticks: { ...grid, size: 4 }, font, values: (_, splits) => splits.map((v) => (v === null ? "" : shortNumber(v))) };
     return {
@@ -128,13 +133,13 @@ export class PlotView {
       legend: { show: false },
       cursor: { sync: { key: "invar" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 }, bind: { dblclick: () => () => (this.shared.setZoom(this.shared.start, this.shared.end), null) } },
       scales: { x: { time: false, range: () => this.shared.zoom }, y: this.plot.log ? { distr: 3, log: 10 } : { range: (_, low, high) => this.range(low, high) } },
-      axes: [{ ...axis, size: 30, label: undefined }, { ...axis, size: 62, ...(this.plot.log ? { space: 24 } : {}) }],
+      axes: [{ ...axis, size: 30, label: undefined }, { ...axis, size: 54, ...(this.plot.log ? { space: 24, grid: { ...grid, filter: powers }, ticks: { ...grid, size: 4, filter: powers } } : {}) }],
       series: [{}, ...this.plot.series.map((series) => this.seriesOptions(series))],
       hooks: {
         setSelect: [(u) => this.selected(u)],
         setCursor: [(u) => this.hovered(u)],
         drawSeries: [(u, i) => this.drawLimits(u, i)],
-        setScale: [() => this.placeNow()],
+        draw: [() => this.placeNow()],
       },
     };
   }

@@ -22,8 +22,9 @@ export type View = "oblique" | "front" | "side" | "top";
 
 const point = new Vector3();
 
-// Motion is looked at in this many instants to find its extent.
-const LOOKS = 120;
+// Motion is looked at in so many instants to find its extent, less often with many bodies.
+const LOOKS = 60;
+const looks = (bodies: number): number => Math.max(8, Math.min(LOOKS, Math.floor(3000 / Math.max(1, bodies))));
 
 export class Stage {
   readonly mechanisms: Mechanism[];
@@ -34,9 +35,11 @@ export class Stage {
   private readonly scene = new Scene();
   private readonly sun = new DirectionalLight(0xffffff, 2.1);
   private readonly box = new Box3();
+  private seen: { at: Vector3; radius: number }[] = [];
   private readonly right = new Vector3(1, 0, 0);
   private readonly up = new Vector3(0, 0, 1);
   private readonly forward = new Vector3(0, 1, 0);
+  private readonly across = new Vector3(1, 0, 0);
   private grid: GridHelper | null = null;
   private gridShown = true;
   private sideBySide = true;
@@ -58,7 +61,6 @@ export class Stage {
     this.scene.add(new AmbientLight(0xffffff, 1.5), this.sun, this.sun.target);
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener("change", () => (this.dirty = true));
-    this.arrange();
     this.setTheme(theme);
     this.resize();
     this.setView(this.bestView());
@@ -80,21 +82,25 @@ export class Stage {
   // The box of everything that moves, over the whole time.
   private measure(): void {
     this.box.makeEmpty();
+    this.seen = [];
     for (const mechanism of this.mechanisms) {
       const time = mechanism.poses.pathOf(0)?.time;
       if (!time || time.length === 0) continue;
-      const stride = Math.max(1, Math.floor(time.length / LOOKS));
+      const stride = Math.max(1, Math.floor(time.length / looks(mechanism.names.length)));
       for (let i = 0; i < time.length; i += stride) this.include(mechanism, time[i]);
       this.include(mechanism, time[time.length - 1]);
       for (const obstacle of mechanism.run.scene?.obstacles ?? []) {
         if (obstacle.kind === "half_space") continue;
-        for (const at of [obstacle.a, obstacle.b]) {
-          this.box.expandByPoint(point.fromArray(at).addScalar(obstacle.radius));
-          this.box.expandByPoint(point.fromArray(at).addScalar(-obstacle.radius));
-        }
+        for (const at of [obstacle.a, obstacle.b]) this.includeBall(point.fromArray(at), obstacle.radius);
       }
     }
-    if (this.box.isEmpty()) this.box.setFromCenterAndSize(new Vector3(), new Vector3(1, 1, 1));
+    if (this.box.isEmpty()) this.includeBall(new Vector3(), 0.5);
+  }
+
+  private includeBall(at: Vector3, radius: number): void {
+    this.seen.push({ at: at.clone(), radius });
+    this.box.expandByPoint(at.clone().addScalar(radius));
+    this.box.expandByPoint(at.clone().addScalar(-radius));
   }
 
   private include(mechanism: Mechanism, t: number): void {
@@ -102,16 +108,16 @@ export class Stage {
     mechanism.meshes.forEach((mesh, i) => {
       const pose = mechanism.poses.all[i];
       if (!pose.known) return;
-      if (!mesh.geometry.boundingSphere) mesh.geometry.computeBoundingSphere();
-      const sphere = mesh.geometry.boundingSphere!;
-      point.copy(sphere.center).applyQuaternion(pose.q).add(mechanism.run.scene ? pose.origin : pose.com);
-      // Half the radius: bodies are long, and spheres around them would push the camera far away.
-      this.box.expandByPoint(point.clone().addScalar(0.5 * sphere.radius));
-      this.box.expandByPoint(point.addScalar(-0.5 * sphere.radius));
+      if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
+      const { min, max } = mesh.geometry.boundingBox!;
+      for (let corner = 0; corner < 8; ++corner) {
+        point.set(corner & 1 ? max.x : min.x, corner & 2 ? max.y : min.y, corner & 4 ? max.z : min.z);
+        this.includeBall(point.applyQuaternion(pose.q).add(mechanism.run.scene ? pose.origin : pose.com), 0);
+      }
     });
     for (const joint of mechanism.run.scene?.joints ?? []) {
       if (joint.kind === "free" || !mechanism.poses.known(joint.parent)) continue;
-      this.box.expandByPoint(mechanism.poses.toWorld(joint.parent, point.fromArray(joint.atParent.p)));
+      this.includeBall(mechanism.poses.toWorld(joint.parent, point.fromArray(joint.atParent.p)), 0);
     }
   }
 
@@ -149,16 +155,16 @@ export class Stage {
     return high - low;
   }
 
-  // Runs next to each other along the right axis, or all in one place.
+  // Runs next to each other across the picture, or all in one place.
   private arrange(): void {
-    const step = 1.15 * this.extent(this.right);
     const count = this.mechanisms.length;
+    const across = this.seen.map(({ at }) => at.dot(this.across));
+    const step = 1.12 * (across.reduce((a, b) => Math.max(a, b), -Infinity) - across.reduce((a, b) => Math.min(a, b), Infinity));
     this.mechanisms.forEach((mechanism, i) => {
       const shift = this.sideBySide ? (i - 0.5 * (count - 1)) * step : 0;
-      mechanism.root.position.copy(this.right).multiplyScalar(shift);
+      mechanism.root.position.copy(this.across).multiplyScalar(shift);
       mechanism.setTransparent(!this.sideBySide && count > 1);
     });
-    this.placeGrid();
     this.dirty = true;
   }
 
@@ -190,28 +196,29 @@ export class Stage {
     else if (view === "top") away.copy(this.up).addScaledVector(this.forward, -1e-4);
     else away.copy(this.forward).multiplyScalar(-1).addScaledVector(this.right, 0.75).addScaledVector(this.up, 0.55);
     away.normalize();
+    this.across.crossVectors(this.up, away).normalize();
+    this.arrange();
     const target = this.box.getCenter(new Vector3());
-    this.camera.position.copy(target).addScaledVector(away, this.distance(away));
+    this.camera.position.copy(target).addScaledVector(away, this.distance(away, target));
     this.controls.target.copy(target);
     this.lastSeen.set(NaN, NaN, NaN);
     this.controls.update();
     this.dirty = true;
   }
 
-  // How far away all corners of the box are within the picture, with a margin.
-  private distance(away: Vector3): number {
+  // How far away everything that was seen of the motion is within the picture, with a margin.
+  private distance(away: Vector3, target: Vector3): number {
     const side = new Vector3().crossVectors(this.camera.up, away).normalize();
     const top = new Vector3().crossVectors(away, side);
-    const tall = Math.tan((0.5 * this.camera.fov * Math.PI) / 180) / 1.12;
+    const tall = Math.tan((0.5 * this.camera.fov * Math.PI) / 180) / 1.1;
     const wide = tall * this.camera.aspect;
-    const half = this.box.getSize(new Vector3()).multiplyScalar(0.5);
-    const shift = this.sideBySide ? 0.5 * (this.mechanisms.length - 1) * 1.15 * this.extent(this.right) : 0;
     let best = 0;
-    for (let corner = 0; corner < 16; ++corner) {
-      point.set(corner & 1 ? half.x : -half.x, corner & 2 ? half.y : -half.y, corner & 4 ? half.z : -half.z);
-      point.addScaledVector(this.right, corner & 8 ? shift : -shift);
-      const need = Math.max(Math.abs(point.dot(side)) / wide, Math.abs(point.dot(top)) / tall);
-      best = Math.max(best, need + point.dot(away));
+    for (const { root } of this.mechanisms) {
+      for (const { at, radius } of this.seen) {
+        point.copy(at).add(root.position).sub(target);
+        const need = Math.max((Math.abs(point.dot(side)) + radius) / wide, (Math.abs(point.dot(top)) + radius) / tall);
+        best = Math.max(best, need + point.dot(away));
+      }
     }
     const far = Math.max(best, 1e-3);
     this.camera.near = 0.01 * far;
@@ -239,7 +246,7 @@ export class Stage {
   }
   setSideBySide(on: boolean): void {
     this.sideBySide = on;
-    this.arrange();
+    this.placeGrid();
     this.setView(this.bestView());
   }
   setArrowScale(scale: number): void {

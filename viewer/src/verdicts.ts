@@ -2,6 +2,7 @@
 // What was run and what was kept, in plain words; marks and words carry the verdict, colour only repeats it.
 import type { Certificate, Data, Law, Outcome, Run } from "./data";
 import { el } from "./dom";
+import { runLetter } from "./plots";
 import { shortNumber, withUnit } from "./values";
 
 const lawWords: Record<string, string> = {
@@ -67,25 +68,28 @@ export function header(data: Data): HTMLElement {
   if (data.runs.length === 1) {
     root.append(badge(data.runs[0], data.live));
     const table = el("dl", { class: "facts" });
-    for (const [name, text] of facts(data.runs[0].outcome)) table.append(el("div", {}, el("dt", {}, name), el("dd", {}, text)));
+    for (const [name, text] of facts(data.runs[0].outcome)) table.append(fact(name, text));
     root.append(table);
     return root;
   }
-  root.append(el("p", { class: "lead" }, `${data.runs.length} runs side by side`));
   const all = data.runs.map((run) => new Map(facts(run.outcome)));
   const names = [...new Set(all.flatMap((f) => [...f.keys()]))];
   const body = el("tbody", {}, el("tr", {}, el("th", { scope: "row" }, "Verdict"), ...data.runs.map((run) => el("td", {}, badge(run, data.live)))));
+  // What all runs have in common is said once.
+  const common = el("dl", { class: "facts" });
   for (const name of names) {
     const texts = all.map((f) => f.get(name) ?? "–");
-    const differ = texts.some((t) => t !== texts[0]);
-    body.append(el("tr", differ ? { class: "differs" } : {}, el("th", { scope: "row" }, name), ...texts.map((t) => el("td", {}, t))));
+    if (texts.every((t) => t === texts[0])) common.append(fact(name, texts[0]));
+    else body.append(el("tr", {}, el("th", { scope: "row" }, name), ...texts.map((t) => el("td", {}, t))));
   }
-  root.append(el("div", { class: "scroll" }, el("table", { class: "compare" }, runHead(data.runs), body)));
+  root.append(common, el("div", { class: "scroll" }, el("table", { class: "compare" }, runHead(data.runs), body)));
   return root;
 }
 
+const fact = (name: string, text: string): HTMLElement => el("div", {}, el("dt", {}, name), el("dd", {}, text));
+
 function runHead(runs: Run[]): HTMLElement {
-  return el("thead", {}, el("tr", {}, el("td", {}), ...runs.map((run, i) => el("th", { scope: "col", class: `run-${i}` }, run.name))));
+  return el("thead", {}, el("tr", {}, el("td", {}), ...runs.map((run, i) => el("th", { scope: "col" }, el("span", { class: "letter" }, runLetter(i)), ` ${run.name}`))));
 }
 
 function lawNumbers(law: Law): string {
@@ -135,7 +139,7 @@ function certificate(c: Certificate, run: string): HTMLElement {
     el("tbody", {}, ...rows),
   );
   const findings = c.findings.map((f) => el("li", {}, el("span", { class: "what" }, f.name.replace(/_/g, " ")), ` ${withUnit(f.value, f.unit)}`, el("span", { class: "about" }, f.how)));
-  const head = el("summary", {}, mark(c.held, ["in force", "with exceptions"]), el("span", { class: "what" }, ` ${run ? `${run}: ` : ""}${c.controller}, law ${c.law}`), el("span", { class: "number" }, words));
+  const head = el("summary", {}, el("span", { class: "line" }, mark(c.held, ["in force", "with exceptions"]), el("span", { class: "what" }, ` ${run ? `${run}: ` : ""}${c.controller}, law ${c.law}`), el("span", { class: "number" }, words)));
   const made = el(
     "details",
     { class: "certificate" },

@@ -2,7 +2,7 @@
 // All plots of a page, by sections, with what they share.
 import { button, checkbox, el } from "./dom";
 import { Plots, sections, type Plot } from "./groups";
-import { PlotView, type Shared } from "./plots";
+import { PlotView, runLetter, type Shared } from "./plots";
 import type { Run } from "./data";
 
 export class Wall {
@@ -24,7 +24,9 @@ export class Wall {
       checkbox("Motion follows the cursor", true, (on) => (this.followCursor = on)),
       button("show all times in all plots", "Reset zoom", () => this.shared.setZoom(this.shared.start, this.shared.end)),
     );
-    this.root.append(el("h2", { id: "plots-title" }, "Plots"), tools, this.body);
+    const lines = ["solid", "dashed", "dotted", "dash-dotted", "short dashes"];
+    const key = runs.length > 1 ? el("p", { class: "about" }, runs.map((run, i) => `${runLetter(i)} ${lines[i % lines.length]}: ${run.name}`).join(" · ")) : "";
+    this.root.append(el("h2", { id: "plots-title" }, "Plots"), tools, key, this.body);
     this.fill();
   }
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A browser without network, and pages of which everything that went wrong is kept.
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+
+const here = dirname(fileURLToPath(import.meta.url));
+export const pageHtml = (): string => readFileSync(join(here, "..", "page.html"), "utf8");
+const folder = mkdtempSync(join(tmpdir(), "invar-page-"));
+const slot = '<script id="invar-data" type="application/json">';
+
+export const executable = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+export async function launch(): Promise<Browser> {
+  assert.ok(existsSync(executable), `no browser at ${executable}; CHROMIUM names another one`);
+  return chromium.launch({ executablePath: executable, args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"] });
+}
+
+// A report as the program writes it.
+export function report(name: string, json: unknown): string {
+  const text = typeof json === "string" ? json : JSON.stringify(json);
+  const file = join(folder, `${name}.html`);
+  writeFileSync(file, pageHtml().replace(slot, () => slot + text.replace(/<\//g, "<\\/")));
+  return pathToFileURL(file).href;
+}
+
+export interface Invar {
+  ready: boolean;
+  time(): number;
+  seek(t: number): void;
+  play(): void;
+  pause(): void;
+  playing(): boolean;
+  pixelOf(name: string, run?: number): { x: number; y: number } | null;
+  mark(name: string | null, color?: string, run?: number): void;
+  view(): { matrix: number[]; target: number[] };
+  render(): void;
+  sample(path: string, t: number, run?: number): number[] | null;
+  series(path: string, run?: number): { size: number; time: number[]; y: number[] } | null;
+  plots(): { title: string; made: boolean; lineTime: number; series: { label: string; run: number; path: string; on: boolean; now: number }[] }[];
+  framesPerSecond(): number;
+  resetFrames(): void;
+  rows(): number;
+  skipped(): number;
+}
+declare global {
+  interface Window {
+    invar: Invar;
+  }
+}
+
+export interface Opened {
+  page: Page;
+  trouble: string[];
+  requests: string[];
+  close(): Promise<void>;
+}
+
+export async function open(browser: Browser, address: string, options: BrowserContextOptions = {}, offline = true): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, offline, ...options });
+  const page = await context.newPage();
+  const trouble: string[] = [];
+  const requests: string[] = [];
+  page.on("console", (m) => {
+    if (m.type() === "error" || m.type() === "warning") trouble.push(m.text());
+  });
+  page.on("pageerror", (e) => trouble.push(e.message));
+  page.on("request", (r) => requests.push(r.url()));
+  await page.goto(address);
+  await page.waitForFunction(() => window.invar?.ready || document.querySelector(".complaint"), null, { timeout: 30000 });
+  return { page, trouble, requests, close: () => context.close() };
+}
+
+// Until the page has drawn what it was told.
+export async function settled(page: Page): Promise<void> {
+  await page.evaluate(() => new Promise<void>((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws of comparisons, of damaged and empty data, of print and of long chains.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { launch, open, report, settled } from "./browser";
+import { centroid, readPng } from "./png";
+import { chain, data, pack, poses, result, run } from "./sample";
+
+let browser: Browser;
+before(async () => {
+  browser = await launch();
+});
+after(async () => {
+  await browser.close();
+});
+
+interface Loose {
+  [key: string]: any;
+}
+
+test("a comparison has laws side by side, curves of all runs and both motions", async () => {
+  const second: Loose = run("other");
+  second.result = { ...result(), status: "law_broken" };
+  second.result.laws = [{ ...second.result.laws[0], held: false, value: 1e-3 }, second.result.laws[1]];
+  second.result.scenario = { ...second.result.scenario, formulation: "minimal" };
+  const { page, trouble, close } = await open(browser, report("comparison", data(run("one"), second)));
+  assert.deepEqual(await page.locator(".laws-table tbody tr").first().locator(".mark").allTextContents(), ["✓ kept", "✗ broken"]);
+  assert.match((await page.locator(".head .compare").textContent())!, /augmentedminimal/);
+  const momentum = (await page.evaluate(() => window.invar.plots())).find((p) => p.title === "Linear momentum")!;
+  assert.deepEqual(momentum.series.map((s) => [s.label, s.run]), [["x", 0], ["y", 0], ["z", 0], ["x", 1], ["y", 1], ["z", 1]]);
+  // Side by side the two bodies are apart; laid over each other they are in one place.
+  await page.evaluate(() => window.invar.mark("mark", "#ff00ff", 1));
+  const places = async (): Promise<number> => {
+    await settled(page);
+    const a = (await page.evaluate(() => window.invar.pixelOf("mark", 0)))!;
+    const b = (await page.evaluate(() => window.invar.pixelOf("mark", 1)))!;
+    const canvas = page.locator(".canvas canvas");
+    const box = (await canvas.boundingBox())!;
+    const drawn = centroid(readPng(await canvas.screenshot()), [255, 0, 255]);
+    assert.ok(Math.hypot(drawn.x + box.x - b.x, drawn.y + box.y - b.y) < 3, "the second run is drawn where it says");
+    return Math.hypot(a.x - b.x, a.y - b.y);
+  };
+  assert.ok((await places()) > 100);
+  await page.getByLabel("Runs side by side").click();
+  assert.ok((await places()) < 1e-6);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("damaged, empty and foreign data give a message, never a blank page", async () => {
+  const cases: [string, unknown, RegExp][] = [
+    ["empty", "", /holds no data/],
+    ["cut", JSON.stringify(data()).slice(0, 5000), /damaged/],
+    ["no object", "[1, 2]", /no JSON object/],
+    ["other format", { format: 7, runs: [] }, /format 7/],
+    ["no format", { hello: "world" }, /format missing/],
+    ["no runs", { format: 1, title: "x", runs: [] }, /no run/],
+    ["noise", "\u0000\u0001garbage", /damaged/],
+  ];
+  for (const [name, json, words] of cases) {
+    const { page, trouble, close } = await open(browser, report(name.replace(" ", "-"), json));
+    assert.match((await page.locator(".complaint").textContent())!, words, name);
+    assert.deepEqual(trouble, [], name);
+    await close();
+  }
+});
+
+test("what is damaged costs its own part only, and is told", async () => {
+  const broken: Loose = run();
+  const by = (path: string): Loose => broken.channels.find((c: Loose) => c.path === path);
+  by("energy/kinetic").y = { n: 1201, b: "AAAA" };
+  by("energy/potential").y.b = by("energy/potential").y.b.slice(0, 40);
+  by("energy/total").time = 9;
+  by("momentum/linear").y = pack([1, 2, 3]);
+  by("momentum/angular").y = { n: 1e12, b: "" };
+  by("joints/hinge/q").y.b = "%%%";
+  broken.scene.joints[0].child = 77;
+  broken.scene.tendons[0].points[0].body = -5;
+  broken.scene.obstacles.push(null, 3, { kind: "moebius" });
+  broken.complete = false;
+  const { page, trouble, close } = await open(browser, report("parts", data(broken)));
+  const words = (await page.locator(".warnings").textContent())!;
+  for (const part of [/cut or damaged/, /energy\/kinetic/, /energy\/potential/, /energy\/total/, /momentum\/linear/, /momentum\/angular/, /joints\/hinge\/q/, /names a body that is not there/]) assert.match(words, part);
+  assert.deepEqual(await page.evaluate(() => window.invar.sample("bodies/mark/p", 0)), poses(0).mark.p);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("without a scene, a result or any channel there is still a page that says so", async () => {
+  const bare: Loose = { ...run(), scene: null, result: null };
+  let opened = await open(browser, report("bare", data(bare)));
+  assert.match((await opened.page.locator(".warnings").textContent())!, /drawn as points/);
+  assert.match((await opened.page.locator(".badge").textContent())!, /no result/);
+  await opened.page.evaluate(() => window.invar.mark("mark"));
+  await settled(opened.page);
+  assert.ok(centroid(readPng(await opened.page.locator(".canvas canvas").screenshot()), [255, 0, 255]).count > 20);
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+  opened = await open(browser, report("nothing", data({ name: "n", result: result(), complete: true, scene: null, times: [], channels: [] })));
+  assert.match((await opened.page.locator("body").textContent())!, /nothing was recorded/);
+  assert.match((await opened.page.locator(".canvas").textContent())!, /no motion to show/);
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+});
+
+test("a failed run says why", async () => {
+  const failed: Loose = run();
+  failed.result = { ...result(), status: "failed", failure: { kind: "singular", what: "step 12 at 0.06 s, joint 'elbow'" } };
+  const { page, close } = await open(browser, report("failed", data(failed)));
+  assert.match((await page.locator(".badge").textContent())!, /✗ the run failed: singular/);
+  assert.match((await page.locator(".failure").textContent())!, /step 12 at 0.06 s, joint 'elbow'/);
+  await close();
+});
+
+test("a page on paper has stills and all plots", async () => {
+  const { page, trouble, close } = await open(browser, report("print", data()), { colorScheme: "dark" });
+  const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true });
+  assert.ok(pdf.length > 50000);
+  const plots = await page.evaluate(() => window.invar.plots());
+  assert.ok(plots.length > 10 && plots.every((p) => p.made));
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark", "and afterwards all is as before");
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("a narrow page has nothing beside its edges", async () => {
+  const { page, close } = await open(browser, report("narrow", data()), { viewport: { width: 400, height: 800 } });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 400);
+  await close();
+});
+
+test("a chain of a hundred bodies plays", async (t) => {
+  const { page, trouble, close } = await open(browser, report("chain", chain()));
+  await page.evaluate(() => {
+    window.invar.play();
+    window.invar.resetFrames();
+  });
+  await page.waitForTimeout(4000);
+  const rate = await page.evaluate(() => window.invar.framesPerSecond());
+  t.diagnostic(`a chain of 100 bodies: ${rate.toFixed(1)} frames per second in a software renderer`);
+  assert.ok((await page.evaluate(() => window.invar.time())) > 2);
+  assert.deepEqual(trouble, []);
+  await close();
+});

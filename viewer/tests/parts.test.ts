@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws of parts that need no browser.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { unshuffle } from "../src/arrays";
+import { escapedName, nearestSample, plainName, sampleAt, type Channel } from "../src/data";
+import { Growth } from "../src/live";
+import { Player } from "../src/player";
+import { shortNumber } from "../src/values";
+import { inflateRawSync } from "node:zlib";
+import { pack } from "./sample";
+
+test("unshuffle undoes the planes of bytes, bit by bit", () => {
+  const numbers = [0, -0, 1, -1.5, Math.PI, 5e-324, Number.MAX_VALUE, Infinity, NaN];
+  const packed = pack(numbers);
+  const back = unshuffle(inflateRawSync(Buffer.from(packed.b, "base64")), packed.n);
+  numbers.forEach((x, i) => assert.ok(Object.is(back[i], x), `${x}`));
+});
+
+test("samples at and around a time are found", () => {
+  const time = new Float64Array([0, 1, 2, 2, 4]);
+  assert.deepEqual([-1, 0, 0.5, 2, 3.9, 9].map((t) => sampleAt(time, t)), [-1, 0, 0, 3, 3, 4]);
+  assert.deepEqual([-1, 0.4, 0.6, 3.5, 9].map((t) => nearestSample(time, t)), [0, 0, 1, 4, 4]);
+  assert.equal(nearestSample(new Float64Array(0), 1), -1);
+});
+
+test("names survive their way into paths", () => {
+  for (const name of ["a/b", "100%", "tab\there", "plain", "%2F", "ü/ß"]) {
+    assert.equal(plainName(escapedName(name)), name);
+    assert.ok(!escapedName(name).includes("/"));
+  }
+});
+
+test("numbers are written with four digits, or three and a power", () => {
+  const cases: [number, string][] = [[0, "0"], [NaN, "–"], [1.23456, "1.235"], [-0.5, "−0.5"], [1e-12, "1e−12"], [1.23456e-7, "1.23e−7"], [123456, "1.23e5"], [-Infinity, "−∞"], [10, "10"], [1e20, "1e20"]];
+  for (const [x, text] of cases) assert.equal(shortNumber(x), text);
+});
+
+test("steps of the clock go to the next sample on either side", () => {
+  const player = new Player(0, 3, new Float64Array([0, 1, 2, 3]));
+  const go = (t: number, direction: 1 | -1): number => (player.seek(t), player.step(direction), player.time);
+  assert.deepEqual([go(0, 1), go(0.5, 1), go(1, 1), go(3, 1)], [1, 1, 2, 3]);
+  assert.deepEqual([go(3, -1), go(2.5, -1), go(1, -1), go(0, -1)], [2, 2, 0, 0]);
+  player.seek(99);
+  assert.equal(player.time, 3);
+});
+
+test("the clock runs with its speed, loops, and stops at the end", () => {
+  const player = new Player(0, 2, new Float64Array([0, 2]));
+  player.setSpeed(2);
+  player.play();
+  const start = performance.now();
+  player.tick(start + 500);
+  assert.ok(Math.abs(player.time - 1) < 0.05);
+  player.setLoop(true);
+  player.tick(start + 1250);
+  assert.ok(Math.abs(player.time - 0.5) < 0.05, "2.5 s are 0.5 s in the second round");
+  player.setLoop(false);
+  player.tick(start + 9000);
+  assert.deepEqual([player.time, player.playing], [2, false]);
+});
+
+const channel = (size: number): Channel => ({ path: "x", unit: "", meaning: "", size, time: new Float64Array(0), y: new Float64Array(0) });
+const bytes = (numbers: number[]): Uint8Array => new Uint8Array(new Float64Array(numbers).buffer);
+
+test("a live run that grows too long keeps evenly spaced rows, the first among them", () => {
+  const x = channel(2);
+  // Room for 2048 rows of three numbers.
+  const growth = new Growth([x], 3 * 2048);
+  for (let i = 0; i < 10000; ++i) growth.add(bytes([i, 10 * i, i + 0.5]));
+  assert.ok(growth.rows <= 2048 && growth.rows > 1000);
+  const stride = x.time[1];
+  x.time.forEach((t, i) => {
+    assert.equal(t, stride * i);
+    assert.deepEqual([x.y[2 * i], x.y[2 * i + 1]], [10 * t, t + 0.5]);
+  });
+});
