@@ -36,8 +36,10 @@ export function transport(player: Player, say: (text: string) => void): HTMLElem
   const readout = el("output", { id: "time-text", for: "time" });
   const speed = el("select", { id: "speed", "aria-label": "speed" }, ...speeds.map((s) => el("option", { value: String(s) }, `${s} ×`)));
   slider.addEventListener("input", () => {
+    // Pausing puts the slider where the time is, so its own wish is read first.
+    const share = Number(slider.value) / 10000;
     player.pause();
-    player.seek(player.start + (Number(slider.value) / 10000) * (player.end - player.start));
+    player.seek(player.start + share * (player.end - player.start));
   });
   speed.addEventListener("change", () => player.setSpeed(Number(speed.value)));
   const show = (): void => {

@@ -126,7 +126,7 @@ export class Mechanism {
     const kinds = new Map<string, number[]>();
     joints.forEach((joint, i) => kinds.set(joint.kind, [...(kinds.get(joint.kind) ?? []), i]));
     for (const [kind, members] of kinds) {
-      const geometry = jointGeometry(kind);
+      const geometry = jointGeometry(kind, joints.length);
       if (!geometry) continue;
       const mesh = instanced(geometry, this.material("joint"), members.length);
       this.layer("joints").add(mesh);
@@ -177,9 +177,9 @@ export class Mechanism {
     this.field("reactions", "reaction", joints.map((j) => channels.get(`${j}/force`)), 1);
     this.field("moments", "moment", joints.map((j) => channels.get(`${j}/moment`)), 2);
     this.field("loads", "load", bodies.map((b) => channels.get(`${b}/force`)), 1);
+    // Without masses nobody knows the common centre of mass.
+    if (!this.run.scene?.bodies.some((b) => b.mass > 0)) return;
     this.field("momentum", "momentum", [channels.get("momentum/linear")], 1);
-    const masses = this.run.scene?.bodies.some((b) => b.mass > 0);
-    if (!masses || this.names.length === 0) return;
     this.layer("com").add(new Mesh(dotGeometry(0.045 * this.length), this.material("com")));
   }
 
@@ -327,7 +327,7 @@ export class Mechanism {
   }
 
   private updateFrames(): void {
-    this.run.scene!.frames.forEach(({ body, p, q }, i) => {
+    this.run.scene?.frames.forEach(({ body, p, q }, i) => {
       this.poses.toWorld(body, point.fromArray(p));
       this.poses.turnToWorld(body, turn.copy(quat(q)));
       this.axes.forEach((sticks, k) => {
@@ -393,7 +393,7 @@ export class Mechanism {
         else if (layer === "momentum") placed = this.commonCentre(point);
         else placed = joints[i].kind !== "free" && this.jointPoint(i, point);
         if (!placed || !vectorAt(channel, t, arrow)) arrows.hide(i);
-        else arrows.set(i, point, arrow.multiplyScalar(unit * this.scale * 0.45 * this.reach));
+        else arrows.set(i, point, arrow.multiplyScalar(unit * this.scale * 0.3 * this.reach));
       });
     }
     const com = this.layer("com");

@@ -34,12 +34,15 @@ function meshGeometry(shape: Shape): BufferGeometry {
   return flat;
 }
 
-function shapeGeometry(shape: Shape): BufferGeometry | null {
+// Round bodies have so many sides; the more bodies there are, the smaller they look.
+const sidesFor = (bodies: number): number => (bodies > 60 ? 8 : bodies > 20 ? 14 : 24);
+
+function shapeGeometry(shape: Shape, sides: number): BufferGeometry | null {
   switch (shape.kind) {
     case "box": return new BoxGeometry(...shape.size);
-    case "sphere": return new SphereGeometry(shape.radius, 24, 16);
-    case "cylinder": return alongAxis(new CylinderGeometry(shape.radius, shape.radius, shape.length, 24), shape.axis);
-    case "capsule": return alongAxis(new CapsuleGeometry(shape.radius, shape.length, 6, 20), shape.axis);
+    case "sphere": return new SphereGeometry(shape.radius, sides, (sides * 2) / 3);
+    case "cylinder": return alongAxis(new CylinderGeometry(shape.radius, shape.radius, shape.length, sides), shape.axis);
+    case "capsule": return alongAxis(new CapsuleGeometry(shape.radius, shape.length, Math.ceil(sides / 4), sides), shape.axis);
     case "mesh": return meshGeometry(shape);
     default: return null;
   }
@@ -57,7 +60,8 @@ export function rod(a: Vector3, b: Vector3, radius: number, sides = 12): BufferG
 function plainParts(scene: Scene, index: number): BufferGeometry[] {
   const com = vec(scene.bodies[index].com);
   const thickness = 0.022 * scene.length;
-  const ball = new SphereGeometry(2.2 * thickness, 20, 14);
+  const sides = Math.min(14, sidesFor(scene.bodies.length));
+  const ball = new SphereGeometry(2.2 * thickness, sides, sides);
   ball.translate(com.x, com.y, com.z);
   const parts: BufferGeometry[] = [ball];
   for (const joint of scene.joints) {
@@ -65,19 +69,18 @@ function plainParts(scene: Scene, index: number): BufferGeometry[] {
     for (const [body, at] of [[joint.parent, joint.atParent], [joint.child, joint.atChild]] as const) {
       if (body !== index) continue;
       const end = vec(at.p);
-      if (end.distanceTo(com) > thickness) parts.push(rod(com, end, thickness));
+      if (end.distanceTo(com) > thickness) parts.push(rod(com, end, thickness, sides));
     }
   }
   return parts;
 }
 
 function merged(parts: BufferGeometry[]): BufferGeometry {
-  const same = parts.map((part) => {
-    const flat = part.index ? part.toNonIndexed() : part;
-    flat.deleteAttribute("uv");
-    return flat;
-  });
-  return mergeGeometries(same) ?? new BufferGeometry();
+  for (const part of parts) {
+    part.deleteAttribute("uv");
+    if (!part.index) part.setIndex(Array.from({ length: part.getAttribute("position").count }, (_, i) => i));
+  }
+  return mergeGeometries(parts) ?? new BufferGeometry();
 }
 
 // The body in its own frame.
@@ -85,7 +88,7 @@ export function bodyGeometry(scene: Scene, index: number): BufferGeometry {
   const body: Body = scene.bodies[index];
   const parts: BufferGeometry[] = [];
   for (const shape of body.shapes) {
-    const geometry = shapeGeometry(shape);
+    const geometry = shapeGeometry(shape, sidesFor(scene.bodies.length));
     if (!geometry) continue;
     parts.push(geometry.applyMatrix4(new Matrix4().compose(vec(shape.p), quat(shape.q), new Vector3(1, 1, 1))));
   }
@@ -98,13 +101,14 @@ export function dotGeometry(radius: number): BufferGeometry {
 }
 
 // A symbol along z, of unit size.
-export function jointGeometry(kind: string): BufferGeometry | null {
+export function jointGeometry(kind: string, count: number): BufferGeometry | null {
+  const sides = Math.min(20, sidesFor(count));
   switch (kind) {
-    case "revolute": return alongAxis(new CylinderGeometry(0.5, 0.5, 1.7, 20), 2);
+    case "revolute": return alongAxis(new CylinderGeometry(0.5, 0.5, 1.7, sides), 2);
     case "screw":
-    case "cylindrical": return alongAxis(new CylinderGeometry(0.38, 0.38, 2.6, 20), 2);
+    case "cylindrical": return alongAxis(new CylinderGeometry(0.38, 0.38, 2.6, sides), 2);
     case "prismatic": return new BoxGeometry(0.9, 0.9, 1.6);
-    case "spherical": return new SphereGeometry(0.6, 20, 14);
+    case "spherical": return new SphereGeometry(0.6, sides, Math.ceil(sides / 1.5));
     case "universal": return merged([
       alongAxis(new CylinderGeometry(0.25, 0.25, 1.7, 12), 0),
       alongAxis(new CylinderGeometry(0.25, 0.25, 1.7, 12), 1),

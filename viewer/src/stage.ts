@@ -119,6 +119,8 @@ export class Stage {
       if (joint.kind === "free" || !mechanism.poses.known(joint.parent)) continue;
       this.includeBall(mechanism.poses.toWorld(joint.parent, point.fromArray(joint.atParent.p)), 0);
     }
+    const points = [...(mechanism.run.scene?.frames ?? []), ...(mechanism.run.scene?.tendons ?? []).flatMap((t) => t.points)];
+    for (const { body, p } of points) if (mechanism.poses.known(body)) this.includeBall(mechanism.poses.toWorld(body, point.fromArray(p)), 0);
   }
 
   private extent(axis: Vector3): number {

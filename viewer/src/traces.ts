@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The path of a body's centre of mass: all of it pale, what lies behind the present time strong.
-import { Group } from "three";
+import { BufferGeometry, Float32BufferAttribute, Group, Line, LineBasicMaterial } from "three";
 import { Line2 } from "three/examples/jsm/lines/Line2.js";
 import { LineGeometry } from "three/examples/jsm/lines/LineGeometry.js";
 import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
@@ -12,7 +12,7 @@ const MOST = 6000;
 export class Trace {
   readonly group = new Group();
   private readonly strong = new LineMaterial({ linewidth: 2.2 });
-  private readonly pale = new LineMaterial({ linewidth: 1.2, transparent: true, opacity: 0.35 });
+  private readonly pale = new LineBasicMaterial({ transparent: true, opacity: 0.4 });
   private time: Float64Array = new Float64Array(0);
   private past: Line2 | null = null;
   private samples = -1;
@@ -42,14 +42,12 @@ export class Trace {
     }
     if (time.length < 2) return;
     this.time = new Float64Array(time);
-    const line = (material: LineMaterial): Line2 => {
-      const made = new Line2(new LineGeometry().setPositions(points), material);
+    this.past = new Line2(new LineGeometry().setPositions(points), this.strong);
+    const whole = new Line(new BufferGeometry().setAttribute("position", new Float32BufferAttribute(points, 3)), this.pale);
+    for (const made of [whole, this.past]) {
       made.frustumCulled = false;
       this.group.add(made);
-      return made;
-    };
-    line(this.pale);
-    this.past = line(this.strong);
+    }
   }
 
   update(t: number): void {
@@ -57,7 +55,7 @@ export class Trace {
   }
 
   clear(): void {
-    for (const made of this.group.children) (made as Line2).geometry.dispose();
+    for (const made of this.group.children) (made as Line | Line2).geometry.dispose();
     this.group.clear();
     this.past = null;
   }

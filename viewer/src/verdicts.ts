@@ -175,7 +175,7 @@ export function verdicts(data: Data): HTMLElement {
     if (failure) root.append(el("p", { class: "failure" }, el("strong", {}, `${several ? `${run.name}: ` : ""}${failure.kind.replace(/_/g, " ")}. `), failure.what));
   }
   const laws = several ? lawTable(data.runs) : data.runs[0]?.outcome?.laws.length ? lawList(data.runs[0].outcome.laws) : null;
-  root.append(laws ?? el("p", { class: "empty" }, data.live ? "Laws are judged when the run has ended." : "The scenario stated no laws."));
+  root.append(laws ?? el("p", { class: "empty" }, data.live ? "Laws are judged when the run has ended." : data.runs.some((run) => run.outcome) ? "The scenario stated no laws." : "Without a result there are no verdicts."));
   const certificates = data.runs.flatMap((run) => (run.outcome?.certificates ?? []).map((c) => certificate(c, several ? run.name : "")));
   if (certificates.length > 0) root.append(el("h3", {}, "Certificates of controllers"), ...certificates);
   const notes = data.runs.flatMap((run) => (run.outcome?.notes ?? []).map((n) => (several ? `${run.name}: ${n}` : n)));
