@@ -19,6 +19,8 @@ const layerWords: Record<Layer, string> = {
   ghost: "Reference",
 };
 const atFirst: Layer[] = ["joints", "tendons", "obstacles", "loads", "ghost"];
+// Signs of more joints than these hide the mechanism and cost as much as its bodies; they begin hidden.
+const MANY_JOINTS = 60;
 
 export const timeText = (t: number): string => `${t.toFixed(3)} s`;
 
@@ -98,7 +100,8 @@ export function panel(stage: Stage, say: (text: string) => void): Panel {
 
   const show = el("fieldset", { class: "layers" }, el("legend", {}, "Show"));
   for (const layer of layers) {
-    const on = atFirst.includes(layer);
+    const crowded = layer === "joints" && stage.mechanisms.some((m) => (m.run.scene?.joints.length ?? 0) > MANY_JOINTS);
+    const on = atFirst.includes(layer) && !crowded;
     if (!stage.mechanisms.some((m) => m.has(layer))) continue;
     stage.setLayer(layer, on);
     const box = checkbox(layerWords[layer], on, (now) => stage.setLayer(layer, now));
@@ -124,11 +127,11 @@ export function panel(stage: Stage, say: (text: string) => void): Panel {
 function bodyList(stage: Stage, names: string[]): HTMLElement {
   const rows = names.map((name, i) => {
     const shown = checkbox("shown", true, (on) => {
-      for (const m of stage.mechanisms) if (i < m.names.length) m.setShown(i, on);
+      for (const m of stage.mechanisms) m.setShown(m.names.indexOf(name), on);
       stage.touch();
     });
     const trace = checkbox("trace", stage.mechanisms[0].hasTrace(i), (on) => {
-      for (const m of stage.mechanisms) m.setTrace(i, on);
+      for (const m of stage.mechanisms) m.setTrace(m.names.indexOf(name), on);
       stage.touch();
     });
     shown.querySelector("input")!.setAttribute("aria-label", `show ${name}`);

@@ -242,10 +242,7 @@ export class Mechanism {
   }
 
   setShown(body: number, shown: boolean): void {
-    this.shown[body] = shown;
-  }
-  isShown(body: number): boolean {
-    return this.shown[body];
+    if (body >= 0) this.shown[body] = shown;
   }
   setArrowScale(scale: number): void {
     this.scale = scale;
@@ -257,7 +254,7 @@ export class Mechanism {
       made.clear();
       this.root.remove(made.group);
       this.traces.delete(body);
-    } else if (!made && on && body < this.names.length) {
+    } else if (!made && on && body >= 0 && body < this.names.length) {
       const trace = new Trace(this.traceColor(body));
       this.traces.set(body, trace);
       this.root.add(trace.group);

@@ -51,6 +51,7 @@ export class Page {
   private head: HTMLElement;
   private verdict: HTMLElement;
   private lastValues = 0;
+  private lastLines = 0;
   private valuesDue = false;
   private frames: number[] = [];
 
@@ -178,11 +179,14 @@ export class Page {
     this.player.tick(wall);
     if (this.stage?.render()) this.frames.push(wall);
     if (this.frames.length > 200) this.frames.splice(0, 100);
-    // Numbers need not change faster than anybody reads.
-    if (this.valuesDue && (!this.player.playing || wall - this.lastValues > 80)) {
+    // Lines and numbers of the plots need not change faster than anybody reads: a page that changes in one place only is drawn faster.
+    if (this.valuesDue && (!this.player.playing || wall - this.lastValues > 300)) {
       this.valuesDue = false;
-      this.lastValues = wall;
+      this.lastValues = this.lastLines = wall;
       this.wall.setTime(this.player.time);
+    } else if (this.valuesDue && wall - this.lastLines > 90) {
+      this.lastLines = wall;
+      this.wall.setLines();
     }
     requestAnimationFrame((next) => this.frame(next));
   }

@@ -41,6 +41,7 @@ export class PlotView {
   private curves: Curve[] = [];
   private chart: uPlot | null = null;
   private pressedAt = NaN;
+  private linePlace = "";
 
   constructor(readonly plot: Plot, private readonly shared: Shared) {
     const unit = plot.unit && plot.unit !== "1" ? el("span", { class: "unit" }, plot.unit) : null;
@@ -210,12 +211,15 @@ export class PlotView {
     this.showValues(t);
   }
 
-  private placeNow(): void {
+  placeNow(): void {
     const u = this.chart;
     if (!u) return;
     const inside = this.shared.time >= this.shared.zoom[0] && this.shared.time <= this.shared.zoom[1];
-    this.nowLine.style.display = inside ? "" : "none";
-    if (inside) this.nowLine.style.transform = `translateX(${u.valToPos(this.shared.time, "x")}px)`;
+    const place = inside ? `translateX(${u.valToPos(this.shared.time, "x")}px)` : "";
+    if (place === this.linePlace) return;
+    this.linePlace = place;
+    this.nowLine.hidden = !inside;
+    this.nowLine.style.transform = place;
   }
   // Where the line of the present time stands, as a time.
   lineTime(): number {

@@ -42,7 +42,7 @@ function shapeGeometry(shape: Shape, sides: number): BufferGeometry | null {
     case "box": return new BoxGeometry(...shape.size);
     case "sphere": return new SphereGeometry(shape.radius, sides, (sides * 2) / 3);
     case "cylinder": return alongAxis(new CylinderGeometry(shape.radius, shape.radius, shape.length, sides), shape.axis);
-    case "capsule": return alongAxis(new CapsuleGeometry(shape.radius, shape.length, Math.ceil(sides / 4), sides), shape.axis);
+    case "capsule": return alongAxis(new CapsuleGeometry(shape.radius, shape.length, Math.floor(sides / 6), sides), shape.axis);
     case "mesh": return meshGeometry(shape);
     default: return null;
   }

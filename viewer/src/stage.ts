@@ -50,7 +50,7 @@ export class Stage {
   private dirty = true;
 
   constructor(host: HTMLElement, runs: Run[], theme: Theme, live: boolean) {
-    this.renderer = new WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+    this.renderer = new WebGLRenderer({ antialias: true });
     this.canvas = this.renderer.domElement;
     host.prepend(this.canvas);
     this.chooseAxes(runs);

@@ -82,6 +82,9 @@ export class Wall {
   setTime(t: number): void {
     for (const view of this.visible) view.setTime(t);
   }
+  setLines(): void {
+    for (const view of this.visible) view.placeNow();
+  }
   setZoom(): void {
     for (const view of this.views) view.setZoom();
   }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plants mistakes in a copy of the sources, one at a time, and sees that the tests notice: npm run faults [name ...].
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const top = dirname(dirname(fileURLToPath(import.meta.url)));
+
+// `old` occurs once in `file`; `law` is a part of the name of the test that must fail, in the file `suite`.
+const faults = [
+  { name: "com_on_the_wrong_side", file: "src/poses.ts", old: ".applyQuaternion(pose.q).negate().add(pose.com)", new: ".applyQuaternion(pose.q).add(pose.com)", suite: "page", law: "drawn middle" },
+  { name: "scalar_last", file: "src/poses.ts", old: "out.set(y[4 * i + 1], y[4 * i + 2], y[4 * i + 3], y[4 * i]);", new: "out.set(y[4 * i], y[4 * i + 1], y[4 * i + 2], y[4 * i + 3]);", suite: "page", law: "drawn attitude" },
+  { name: "attitude_backwards", file: "src/mechanism.ts", old: "mesh.quaternion.copy(pose.q);", new: "mesh.quaternion.copy(pose.q).conjugate();", suite: "page", law: "drawn attitude" },
+  { name: "shape_without_its_place", file: "src/shapes.ts", old: "new Matrix4().compose(vec(shape.p), quat(shape.q), new Vector3(1, 1, 1))", new: "new Matrix4().compose(new Vector3(), quat(shape.q), new Vector3(1, 1, 1))", suite: "page", law: "drawn middle" },
+  { name: "poses_of_the_sample_before", file: "src/poses.ts", old: "return [i, i + 1, span > 0 ? (t - time[i]) / span : 0];", new: "return [Math.max(0, i - 1), i, 0];", suite: "page", law: "drawn middle" },
+  { name: "big_endian", file: "src/arrays.ts", old: "view.getFloat64(8 * i, true)", new: "view.getFloat64(8 * i, false)", suite: "parts", law: "unshuffle" },
+  { name: "slider_reads_after_the_pause", file: "src/controls.ts", old: "player.seek(player.start + share * (player.end - player.start));", new: "player.seek(player.start + (Number(slider.value) / 10000) * (player.end - player.start));", suite: "page", law: "play, scrub" },
+  { name: "lines_stay_behind", file: "src/plots.ts", old: "    this.nowLine.style.transform = place;\n", new: "", suite: "page", law: "play, scrub" },
+  { name: "zoom_of_one_plot", file: "src/wall.ts", old: "    for (const view of this.views) view.setZoom();\n", new: "", suite: "page", law: "drag zooms" },
+  { name: "layers_cannot_be_hidden", file: "src/stage.ts", old: "mechanism.groups.get(layer)!.visible = on;", new: "mechanism.groups.get(layer);", suite: "page", law: "toggles act" },
+  { name: "reference_of_another_place", file: "src/tasks.ts", old: "if (task) return { body: task.body, atP: vec(task.p), atQ: quat(task.q) };", new: "", suite: "page", law: "tracking errors" },
+  { name: "texts_as_markup", file: "src/dom.ts", old: 'parent.appendChild(typeof child === "string" ? document.createTextNode(child) : child);', new: 'if (typeof child === "string") (parent as Element).insertAdjacentHTML("beforeend", child); else parent.appendChild(child);', suite: "page", law: "never markup" },
+  { name: "sizes_are_believed", file: "src/data.ts", old: "if (y.length !== size * time.length) throw", new: "if (y.length < 0) throw", suite: "others", law: "costs its own part" },
+  { name: "second_run_is_the_first", file: "src/main.ts", old: "const body = (name: string, run: number): number => page.stage?.mechanisms[run]", new: "const body = (name: string, run: number): number => page.stage?.mechanisms[99 * run]", suite: "others", law: "comparison" },
+  { name: "first_row_of_a_message_lost", file: "src/live.ts", old: "for (let at = 0; at < numbers.length; at += width) {", new: "for (let at = numbers.length > 50 * width ? width : 0; at < numbers.length; at += width) {", suite: "live", law: "arrives whole" },
+  { name: "rows_in_any_order", file: "src/live.ts", old: "this.rows > 0 && !(numbers[at] >= this.buffers[0][this.rows - 1])", new: "this.rows < 0", suite: "live", law: "breaks off" },
+  { name: "thinning_forgets_the_pace", file: "src/live.ts", old: "    this.stride *= 2;\n", new: "", suite: "parts", law: "grows too long" },
+];
+
+const wanted = process.argv.slice(2);
+let survivors = 0;
+for (const fault of faults.filter((f) => wanted.length === 0 || wanted.includes(f.name))) {
+  const text = readFileSync(join(top, fault.file), "utf8");
+  if (text.split(fault.old).length !== 2) throw new Error(`${fault.name}: its place in ${fault.file} is not there exactly once`);
+  const copy = mkdtempSync(join(tmpdir(), "invar-fault-"));
+  for (const part of ["src", "tests", "build.mjs", "package.json"]) cpSync(join(top, part), join(copy, part), { recursive: true });
+  symlinkSync(join(top, "node_modules"), join(copy, "node_modules"));
+  writeFileSync(join(copy, fault.file), text.replace(fault.old, () => fault.new));
+  const run = (...args) => spawnSync(process.execPath, args, { cwd: copy, encoding: "utf8" });
+  const built = run("build.mjs", "--tests");
+  if (built.status !== 0) throw new Error(`${fault.name} does not build: ${built.stderr}`);
+  const noticed = run("--test", "--test-name-pattern", fault.law, `dist/tests/${fault.suite}.test.mjs`).status !== 0;
+  console.log(`${noticed ? "noticed " : "SURVIVED"} ${fault.name}`);
+  if (!noticed) ++survivors;
+  rmSync(copy, { recursive: true, force: true });
+}
+process.exit(survivors > 0 ? 1 : 0);
