@@ -192,13 +192,14 @@ export class Plots {
     }
   }
 
-  // Curves of the same name have the same colour in all runs.
+  // Curves of the same name have the same colour in all runs, and stand together.
   private finish(plot: Plot): void {
     const labels = [...new Set(plot.series.map((s) => s.label.replace(/ reference$/, "")))];
     for (const series of plot.series) {
       series.color = labels.indexOf(series.label.replace(/ reference$/, ""));
       series.on = series.color < AT_FIRST;
     }
+    plot.series.sort((a, b) => a.color - b.color);
   }
 
   // Plots of any channel, chosen by hand, one for each unit that it has.

@@ -390,7 +390,7 @@ export class Mechanism {
         else if (layer === "momentum") placed = this.commonCentre(point);
         else placed = joints[i].kind !== "free" && this.jointPoint(i, point);
         if (!placed || !vectorAt(channel, t, arrow)) arrows.hide(i);
-        else arrows.set(i, point, arrow.multiplyScalar(unit * this.scale * 0.3 * this.reach));
+        else arrows.set(i, point, arrow.multiplyScalar(unit * this.scale * 0.24 * this.reach));
       });
     }
     const com = this.layer("com");
