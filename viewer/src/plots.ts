@@ -96,17 +96,20 @@ export class PlotView {
   toggle(i: number, on: boolean): void {
     this.plot.series[i].on = on;
     this.chart?.setSeries(i + 1, { show: on });
+    if (on) this.refresh();
     this.paintLegend();
     this.showValues(this.shared.time);
   }
 
-  // All curves over one axis of times; where only some have a sample the others are joined through.
+  // All curves over one axis of times; where only some have a sample the others are joined through. Each may have times of its own, so
+  // what is not shown is left out.
   private table(): uPlot.AlignedData {
     this.curves = this.plot.series.map((s) => s.read());
     const first = this.curves[0]?.time;
-    const ys = this.curves.map((c) => drawable(c, this.plot.log));
-    if (this.curves.every((c) => c.time === first)) return [first ?? [], ...ys] as unknown as uPlot.AlignedData;
-    return uPlot.join(this.curves.map((c, i) => [c.time, ys[i]] as unknown as uPlot.AlignedData));
+    if (this.curves.every((c) => c.time === first)) return [first ?? [], ...this.curves.map((c) => drawable(c, this.plot.log))] as unknown as uPlot.AlignedData;
+    const shown = this.plot.series.map((_, i) => i).filter((i) => this.plot.series[i].on);
+    const joined = shown.length > 0 ? uPlot.join(shown.map((i) => [this.curves[i].time, drawable(this.curves[i], this.plot.log)] as unknown as uPlot.AlignedData)) : [[]];
+    return [joined[0], ...this.curves.map((_, i) => joined[shown.indexOf(i) + 1 || joined.length] ?? [])] as uPlot.AlignedData;
   }
 
   make(): void {

@@ -143,3 +143,32 @@ test("a chain of a hundred bodies plays", async (t) => {
   assert.deepEqual(trouble, []);
   await close();
 });
+
+test("curves with times of their own share a plot, each with its own numbers, and a gap is a gap", async () => {
+  const own: Loose = { name: "own", result: null, complete: true, scene: null, times: [], channels: [] };
+  for (let k = 0; k < 12; ++k) {
+    const at = Array.from({ length: 50 + k }, (_, i) => (i * (1 + k / 100)) / 10);
+    own.times.push(pack(at));
+    own.channels.push({ path: `joints/j${k}/q`, unit: "rad", meaning: "", size: 1, time: k, y: pack(at.map((t, i) => (k === 1 && i > 20 && i < 30 ? NaN : k + t))) });
+  }
+  const { page, trouble, close } = await open(browser, report("own", data(own)));
+  await page.waitForFunction(() => window.invar.plots()[0].made);
+  const plot = page.locator(".plot").first();
+  const texts = async (): Promise<string[]> => (await plot.locator(".value").allTextContents()).map((t) => t.replace("−", "-"));
+  await page.evaluate(() => window.invar.seek(2.5));
+  await settled(page);
+  const shown = await texts();
+  // The nearest own sample is at most half a sample away, and curves rise by one per second.
+  shown.slice(0, 8).forEach((text, k) => (k === 1 ? assert.equal(text, "–") : assert.ok(Math.abs(Number(text) - (k + 2.5)) < 0.06, `${text} of curve ${k}`)));
+  assert.deepEqual(shown.slice(8), ["", "", "", ""], "curves beyond the eighth begin hidden");
+  // The tenth curve has the colour of the second; once it is shown there is more of that colour.
+  const painted = async (): Promise<number> => centroid(readPng(await plot.locator(".u-wrap").screenshot()), [0xc4, 0x50, 0x0a], 30).count;
+  const before = await painted();
+  await plot.getByRole("button").nth(9).click();
+  await settled(page);
+  assert.ok(Math.abs(Number((await texts())[9]) - 11.5) < 0.06);
+  const more = (await painted()) - before;
+  assert.ok(before > 20 && more > 20, `${before} pixels, then ${more} more`);
+  assert.deepEqual(trouble, []);
+  await close();
+});
