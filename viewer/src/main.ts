@@ -63,6 +63,7 @@ function watch(): void {
   const address = new URL("live", location.href);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
   let page: Page | null = null;
+  let grown: Growth | null = null;
   let due = false;
   // Rows come faster than anybody looks: plots are drawn anew a few times a second.
   const refresh = (): void => {
@@ -74,9 +75,15 @@ function watch(): void {
     }, 200);
   };
   openLive(address.href, {
-    begun: (data, growth) => (page = show(data, growth)),
+    begun: (data, growth) => {
+      grown = growth;
+      page = show(data, growth);
+    },
     grown: refresh,
-    ended: () => page?.ended(null),
+    ended: () => {
+      page?.ended(null);
+      if (grown && grown.skipped > 0) page?.warn(`${grown.skipped} rows were left out on the way because this page was slow; the recording has them.`);
+    },
     failed: (message) => {
       if (!page) return complain(host, `No live run: ${message}.`);
       page.data.live = false;

@@ -84,6 +84,7 @@ test("a live run arrives whole: every row, in order, to the bit, and its verdict
   await page.waitForFunction(() => !/running/.test(document.querySelector(".badge")?.textContent ?? "running"), null, { timeout: 20000 });
   assert.equal(await page.evaluate(() => window.invar.rows()), all.length);
   assert.equal(await page.evaluate(() => window.invar.skipped()), 3);
+  assert.match((await page.locator(".warnings").textContent())!, /3 rows were left out/);
   const path = "joints/elbow/force";
   const c = names.findIndex((n) => n.path === path);
   const series = (await page.evaluate((p) => window.invar.series(p), path))!;

@@ -172,3 +172,41 @@ test("curves with times of their own share a plot, each with its own numbers, an
   assert.deepEqual(trouble, []);
   await close();
 });
+
+// Seen from the front x goes to the right and z up. Perspective makes what is near larger by its depth over its distance, here less than
+// a tenth; a wrong axis is off by a factor of five.
+test("shapes have their sizes along their axes", async () => {
+  const corners = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((c) => [c & 1 ? 0.5 : -0.5, c & 2 ? 0.1 : -0.1, c & 4 ? 0.1 : -0.1]);
+  const faces = [0, 1, 3, 0, 3, 2, 4, 7, 5, 4, 6, 7, 0, 5, 1, 0, 4, 5, 2, 3, 7, 2, 7, 6, 0, 2, 6, 0, 6, 4, 1, 5, 7, 1, 7, 3];
+  const half = Math.SQRT1_2;
+  const cases: [Loose, number][] = [
+    [{ kind: "box", size: [1, 0.3, 0.5] }, 2],
+    [{ kind: "cylinder", radius: 0.1, length: 1, axis: 0 }, 5],
+    [{ kind: "cylinder", radius: 0.1, length: 1, axis: 1 }, 1],
+    [{ kind: "cylinder", radius: 0.1, length: 1, axis: 2 }, 1 / 5],
+    [{ kind: "cylinder", radius: 0.1, length: 1, axis: 2, q: [half, 0, half, 0] }, 5],
+    [{ kind: "capsule", radius: 0.1, length: 0.8, axis: 0 }, 5],
+    [{ kind: "sphere", radius: 0.3 }, 1],
+    [{ kind: "mesh", vertices: pack(corners), triangles: faces }, 5],
+  ];
+  for (const [shape, ratio] of cases) {
+    const body = { name: "b", mass: 1, com: [0, 0, 0], shapes: [{ p: [0, 0, 0], q: [1, 0, 0, 0], ...shape }] };
+    const still: Loose = { name: "s", result: null, complete: true, scene: { length: 1, gravity: [0, 0, -9.81], bodies: [body] }, times: [pack([0, 1])] };
+    still.channels = [{ path: "bodies/b/p", unit: "m", size: 3, time: 0, y: pack([0, 0, 0, 0, 0, 0]) }];
+    const { page, trouble, close } = await open(browser, report("shape", data(still)));
+    await page.keyboard.press("1");
+    await page.evaluate(() => window.invar.mark("b"));
+    await settled(page);
+    const { width, height, depth, pixels } = readPng(await page.locator(".canvas canvas").screenshot());
+    const [columns, rows] = [new Set<number>(), new Set<number>()];
+    for (let i = 0; i < width * height; ++i) {
+      if (pixels[depth * i] < 215 || pixels[depth * i + 1] > 40 || pixels[depth * i + 2] < 215) continue;
+      columns.add(i % width);
+      rows.add(Math.floor(i / width));
+    }
+    const drawn = columns.size / rows.size;
+    assert.ok(columns.size > 40 && Math.abs(drawn / ratio - 1) < 0.1, `${JSON.stringify({ ...shape, vertices: 0 })}: ${columns.size} by ${rows.size} pixels`);
+    assert.deepEqual(trouble, []);
+    await close();
+  }
+});
