@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A browser without network, and pages of which everything that went wrong is kept.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -10,6 +10,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from "p
 const here = dirname(fileURLToPath(import.meta.url));
 export const pageHtml = (): string => readFileSync(join(here, "..", "page.html"), "utf8");
 const folder = mkdtempSync(join(tmpdir(), "invar-page-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const slot = '<script id="invar-data" type="application/json">';
 
 export const executable = process.env.CHROMIUM ?? "/usr/bin/chromium";
