@@ -77,6 +77,17 @@ void expect_derivatives(const std::vector<double>& U, const std::vector<Port>& g
   }
 }
 
+void expect_derivatives(const Repulsion& repulsion, const std::vector<Bodies>& bodies, double h, const std::string& what) {
+  std::vector<double> U;
+  std::vector<Port> g(5, Port(bodies[0].size()));
+  Port rate(bodies[0].size());
+  for (std::size_t i = 0; i < 5; ++i) {
+    U.push_back(repulsion.energy(bodies[i]));
+    repulsion.add_gradient(bodies[i], g[i], i == 2 ? &rate : nullptr);
+  }
+  expect_derivatives(U, g, rate, power(g[2], bodies[2]), h, what);
+}
+
 TEST(Repulsion, PushesDownItsPotentialAndSaysHowThatChanges) {
   constexpr double h = 1e-3;
   int judged = 0;
@@ -93,14 +104,7 @@ TEST(Repulsion, PushesDownItsPotentialAndSaysHowThatChanges) {
     const std::vector<Bodies> bodies = along(s, h);
     if (bodies.empty()) continue;
     ++judged;
-    std::vector<double> U;
-    std::vector<Port> g(5, Port(s.bodies.size()));
-    Port rate(s.bodies.size());
-    for (std::size_t i = 0; i < 5; ++i) {
-      U.push_back(repulsion.energy(bodies[i]));
-      repulsion.add_gradient(bodies[i], g[i], i == 2 ? &rate : nullptr);
-    }
-    expect_derivatives(U, g, rate, power(g[2], bodies[2]), h, std::to_string(k));
+    expect_derivatives(repulsion, bodies, h, std::to_string(k));
   }
   EXPECT_GT(judged, cases(60) * 8 / 10);
 }
@@ -119,14 +123,7 @@ TEST(Repulsion, OfACapsuleBesideItsAxisIsSmooth) {
     const std::vector<Bodies> bodies = along(s, h);
     if (bodies.empty()) continue;
     ++judged;
-    std::vector<double> U;
-    std::vector<Port> g(5, Port(s.bodies.size()));
-    Port rate(s.bodies.size());
-    for (std::size_t i = 0; i < 5; ++i) {
-      U.push_back(repulsion.energy(bodies[i]));
-      repulsion.add_gradient(bodies[i], g[i], i == 2 ? &rate : nullptr);
-    }
-    expect_derivatives(U, g, rate, power(g[2], bodies[2]), h, std::to_string(k));
+    expect_derivatives(repulsion, bodies, h, std::to_string(k));
   }
   EXPECT_GT(judged, cases(20) * 8 / 10);
 }
