@@ -26,7 +26,6 @@ struct Arguments {
   std::string page, picture;
   PictureOptions look;
   std::vector<double> from, size;
-  int strip = 0;
 };
 
 // run.h5 anew, and what the log held.
@@ -47,18 +46,11 @@ bool rewrite(const std::string& directory, Context& context) {
   return true;
 }
 
-// Poses at even times over the recording; the picture takes the nearest that was recorded.
 Result<void> write_picture(const Arguments& args) {
   PictureOptions look = args.look;
   if (args.from.size() == 3) look.from = Vec3(args.from[0], args.from[1], args.from[2]);
   if (look.from && !(look.from->norm() > 0)) return fail(ErrorKind::File, "--from is a direction, not zero", args.picture);
   if (args.size.size() == 2) look.width = static_cast<int>(args.size[0]), look.height = static_cast<int>(args.size[1]);
-  auto log = LogReader::open(Output{args.directories[0]}.log());
-  if (!log) return tl::unexpected(log.error());
-  std::vector<double> row(static_cast<std::size_t>(log->layout().width()));
-  double begin = 0, end = 0;
-  for (bool first = true; log->next(row); first = false) begin = first ? row[0] : begin, end = row[0];
-  for (int k = 0; k < args.strip; ++k) look.times.push_back(begin + (end - begin) * k / std::max(1, args.strip - 1));
   auto png = picture_png(args.directories[0], look);
   return png ? write_text(args.picture, *png) : tl::unexpected(png.error());
 }
@@ -87,7 +79,7 @@ void add_report(CLI::App& app, Context& context) {
   verb->add_option("-o,--output", args->page, "The page; report.html in the first directory by default");
   verb->add_option("--png", args->picture, "A still of the first run as well, rendered without display or browser");
   verb->add_option("--at", args->look.times, "Times of the still, s; the last by default")->needs("--png");
-  verb->add_option("--strip", args->strip, "This many poses over the whole run in one picture")
+  verb->add_option("--strip", args->look.strip, "This many poses over the whole run in one picture")
       ->needs("--png")
       ->check(CLI::Range(1, 200));
   verb->add_option("--trace", args->look.traces, "Bodies whose centres of mass leave a line")->needs("--png");

@@ -4,7 +4,6 @@
 #include "invar/report/page.hpp"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,45 +16,13 @@
 #include "invar/report/packed.hpp"
 #include "invar/report/scene.hpp"
 #include "support/folder.hpp"
+#include "support/unpacked.hpp"
 
 namespace invar {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string from_base64(const std::string& text) {
-  std::string out;
-  unsigned bits = 0;
-  int held = 0;
-  for (const char c : text) {
-    if (c == '=') break;
-    const std::string letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    bits = bits << 6 | static_cast<unsigned>(letters.find(c));
-    held += 6;
-    if (held >= 8) held -= 8, out += static_cast<char>(bits >> held & 255u);
-  }
-  return out;
-}
-
-std::vector<double> unpacked(const Json& array) {
-  const std::size_t n = array.at("n");
-  const std::string in = from_base64(array.at("b"));
-  std::string bytes(8 * n + 1, '\0');
-  z_stream z{};
-  EXPECT_EQ(inflateInit2(&z, -15), Z_OK);
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data())), z.avail_in = static_cast<uInt>(in.size());
-  z.next_out = reinterpret_cast<Bytef*>(bytes.data()), z.avail_out = static_cast<uInt>(bytes.size());
-  EXPECT_EQ(inflate(&z, Z_FINISH), Z_STREAM_END);
-  EXPECT_EQ(z.total_out, 8 * n);
-  inflateEnd(&z);
-  std::vector<double> out(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    char eight[8];
-    for (std::size_t k = 0; k < 8; ++k) eight[k] = bytes[k * n + i];
-    std::memcpy(&out[i], eight, 8);
-  }
-  return out;
-}
+using testing::unpacked;
 
 TEST(Packed, GivesEveryBitBack) {
   Random random(1, 2);

@@ -32,9 +32,12 @@ BodyLaw::BodyLaw(const Model& model, BodyLawSpec spec)
   for (const TreeNode& n : tree.nodes)
     if (n.joint >= 0)
       hops_.push_back({n.joint, n.inner < 0 ? kWorld : tree.nodes[static_cast<std::size_t>(n.inner)].body, n.body, n.reversed});
-  for (const Body& body : model.bodies()) {
-    tracking_.push_back({body.name + ".position", "m"});
-    tracking_.push_back({body.name + ".attitude", "rad"});
+  for (std::size_t b = 0; b < wishes_.size(); ++b) {
+    const std::string& name = model.bodies()[b].name;
+    tracking_.push_back({name + ".position", "m"});
+    tracking_.push_back({name + ".attitude", "rad"});
+    wishes_[b].p = read({"reference_" + name + "_p", "m", "where the centre of mass is wanted, World", 3});
+    wishes_[b].q = read({"reference_" + name + "_q", "1", "attitude that is wanted, quaternion, scalar first", 4});
   }
   const char* way =
       spec_.consistency == Outward ? ", outward" : (spec_.consistency == Projection ? ", projected" : " as printed");
@@ -45,6 +48,15 @@ BodyLaw::BodyLaw(const Model& model, BodyLawSpec spec)
     certificate_.guarantee = "none: joints need not allow the reference velocity, so V̇ has the power of their reactions along it";
   if (spec_.poses)
     switches_ = certificate_.add({"hemisphere_switches", "attitude errors pass no half turn", "1", 0, names_of(model.bodies())});
+}
+
+std::vector<Mark> BodyLaw::marks() const {
+  std::vector<Mark> out;
+  for (int b = 0; b < static_cast<int>(wishes_.size()); ++b) {
+    const Body& body = model().bodies()[static_cast<std::size_t>(b)];
+    out.push_back({"reference_" + body.name, b, {Quat::Identity(), body.inertia.p_BC}});
+  }
+  return out;
 }
 
 // The path is that of the body frame; what moves freely is the centre of mass.
@@ -134,6 +146,7 @@ void BodyLaw::track(double t) {
   for (std::size_t b = 0; b < wishes_.size(); ++b) {
     tracking_[2 * b].look(t, wishes_[b].distance);
     tracking_[2 * b + 1].look(t, wishes_[b].angle);
+    show(wishes_[b].p, wishes_[b].wanted.p), show(wishes_[b].q, wishes_[b].wanted.q);
   }
 }
 

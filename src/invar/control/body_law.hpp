@@ -29,6 +29,8 @@ class BodyLaw final : public PortLaw {
   /// Whether all joints are balls (one may be free, or the root float) without loops, so that there is an outward way.
   static bool has_outward_way(const Model& model);
 
+  std::vector<Mark> marks() const override;
+
  protected:
   Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) override;
   void choose_sides(Instant at, const Bodies& bodies) override;
@@ -39,6 +41,7 @@ class BodyLaw final : public PortLaw {
     TurnSide side;
     PoseJet wanted;  // of the centre of mass
     double distance = 0, angle = 0;
+    std::size_t p = 0, q = 0;  // readings
   };
   struct Hop {
     int joint, inner, outer;  // bodies; kWorld

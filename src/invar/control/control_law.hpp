@@ -26,6 +26,13 @@ struct Reading {
   int size = 1;
 };
 
+/// A place on a nominal body that readings speak of: "reference_tip" of those that begin with reference_tip_.
+struct Mark {
+  std::string readings;
+  int body = 0;
+  Pose X_BE;  ///< the place in its body
+};
+
 /// A control law: a motion of its nominal mechanism in, a command out (wrenches on nominal bodies about their centres of mass,
 /// efforts on nominal freedoms). It owns whatever it needs of the nominal model, knows nothing of the plant, and monitors its own
 /// guarantee. No heap after the first call.
@@ -54,6 +61,8 @@ class ControlLaw {
   std::span<const double> values() const { return values_; }
   /// What it keeps away from, to be drawn.
   virtual std::span<const Obstacle> obstacles() const { return {}; }
+  /// Where its readings belong, to be drawn: references "reference_<task>", stiffnesses "stiffness".
+  virtual std::vector<Mark> marks() const { return {}; }
 
  protected:
   /// A reading, by the place of its first number; values are NaN until the first look.

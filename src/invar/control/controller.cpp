@@ -58,11 +58,20 @@ Controller::Controller(const ControllerSpec& spec, const Model& plant, double st
       seen_(spec_.nominal->bodies().size()),
       command_(*spec_.nominal) {}
 
+// What the law shows, and how well it follows.
+void Controller::add_errors() {
+  for (const Tracking& t : law_->tracking()) {
+    readings_.push_back({"error_" + t.name, t.unit, "how far it is from what is followed"});
+    values_.push_back(std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
 Result<std::unique_ptr<Controller>> Controller::build(const ControllerSpec& spec, const Model& plant, double start,
                                                       std::uint64_t seed) {
   if (const std::string why = flaw(spec); !why.empty()) return fail(ErrorKind::Scenario, why);
   const int delay = spec.period > 0 ? static_cast<int>(std::lround(spec.delay / spec.period)) : 0;
   std::unique_ptr<Controller> out(new Controller(spec, plant, start, delay, seed));
+  out->add_errors();
   if (auto paired = out->pair(plant); !paired) return tl::unexpected(paired.error());
   if (auto equipped = out->equip(plant); !equipped) return tl::unexpected(equipped.error());
   return out;
@@ -261,8 +270,9 @@ void Controller::witness(double t, const Evaluation& plant) {
   }
   way_.look(given_, t, lost_ ? 1 : 0);
   lost_ = false;
-  const auto own = std::copy(law_->values().begin(), law_->values().end(), values_.begin());
-  std::copy(inputs_.begin(), inputs_.end(), own);
+  auto next = std::copy(law_->values().begin(), law_->values().end(), values_.begin());
+  for (const Tracking& tracked : law_->tracking()) *next++ = tracked.last;
+  std::copy(inputs_.begin(), inputs_.end(), next);
 }
 
 }  // namespace invar

@@ -56,7 +56,7 @@ class Controller final : public Environment {
   ControlLaw& law() { return *law_; }
   const ControlLaw& law() const { return *law_; }
 
-  /// Those of the law, and one for the input of every actuator.
+  /// Those of the law, one for the error of everything that is followed, and one for the input of every actuator.
   const std::vector<Reading>& readings() const { return readings_; }
   /// Their values at the last look.
   std::span<const double> values() const { return values_; }
@@ -75,6 +75,7 @@ class Controller final : public Environment {
     int v0, nv;  // its freedoms in the plant
   };
   Controller(const ControllerSpec& spec, const Model& plant, double start, int delay, std::uint64_t seed);
+  void add_errors();
   Result<void> pair(const Model& plant);
   Result<void> equip(const Model& plant);
   void see(const Bodies& plant, double span = 0) const;

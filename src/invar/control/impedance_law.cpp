@@ -49,6 +49,7 @@ ImpedanceLaw::ImpedanceLaw(const Model& model, ImpedanceSpec spec)
   V_ = read({"V", "J", "kinetic energy, that of the virtual spring and of the filter"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
   promised_ = read({"V_dot_promised", "W", "what dampers take and what comes from outside"});
+  target_at_ = read({"reference_" + spec_.name + "_p", "m", "where the point is drawn to, World", 3});
   stiffness_ = read({"stiffness_xx", "N/m", "of the point at its target, in what it can reach; World"});
   for (const char* entry : {"yy", "zz", "xy", "xz", "yz"}) read({std::string("stiffness_") + entry, "N/m", "see stiffness_xx"});
   tracking_.push_back({spec_.name + ".position", "m"});
@@ -78,6 +79,11 @@ ImpedanceLaw::ImpedanceLaw(const Model& model, ImpedanceSpec spec)
                                    read({"carried_force_" + name, "N", "force that the joint carries of the command"}));
     read({"carried_moment_" + name, "N m", "moment that the joint carries of the command, beside its efforts"});
   }
+}
+
+std::vector<Mark> ImpedanceLaw::marks() const {
+  const Pose at{Quat::Identity(), spec_.p_BE};
+  return {{"reference_" + spec_.name, spec_.body, at}, {"stiffness", spec_.body, at}};
 }
 
 std::string ImpedanceLaw::objection(Instant at, const Bodies& bodies) {
@@ -275,6 +281,7 @@ void ImpedanceLaw::witness(const Witness& seen) {
   look_at_stiffness();
   tracking_[0].look(seen.t, error_.norm());
   show(V_, kinetic(seen.bodies) + stored()), show(V_dot_, V_dot), show(promised_, promised);
+  show(target_at_, target_.p);
 }
 
 // Of what disturbs, acts_, only what moves something counts.

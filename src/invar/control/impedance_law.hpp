@@ -36,6 +36,7 @@ class ImpedanceLaw final : public ControlLaw {
   Verdict command(Instant at, const Bodies& bodies, Load& out) override;
   void settle(Instant at, const Bodies& bodies) override;
   void witness(const Witness& seen) override;
+  std::vector<Mark> marks() const override;
 
   /// λ of C (46) in the last command through joints: what joints of the tree carry of the wanted wrenches beside their efforts,
   /// per joint of the model, on the child at the joint point, World. It does no work on what the joint allows.
@@ -79,7 +80,7 @@ class ImpedanceLaw final : public ControlLaw {
   double t_ = 0, stored_ = 0, at_play_ = 0;
   Bodies node_, mean_;
 
-  std::size_t V_, V_dot_, promised_, stiffness_, balance_ = 0;
+  std::size_t V_, V_dot_, promised_, target_at_, stiffness_, balance_ = 0;
   std::vector<std::pair<int, std::size_t>> carried_readings_;  // joint; reading of its force, that of its moment follows
   int defined_, passive_clause_, falls_, disturbed_, still_, step_clause_ = -1;
 };

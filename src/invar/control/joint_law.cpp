@@ -48,7 +48,7 @@ JointLaw::JointLaw(const Model& model, JointLawSpec spec)
   mobility_ = MatX::Identity(n, n);
   factor_.compute(mobility_);
   eigen_.compute(mobility_);
-  e_ = e_dot_ = s_ = v_ = v_r_ = a_r_ = a_0_ = Q_ = d_ = largest_d_ = weighed_ = z_ = VecX::Zero(n);
+  wanted_ = e_ = e_dot_ = s_ = v_ = v_r_ = a_r_ = a_0_ = Q_ = d_ = largest_d_ = weighed_ = z_ = VecX::Zero(n);
   for (const JointAim& aim : spec_.aims) integrates_ = integrates_ || aim.integral > 0;
   state_clauses();
 }
@@ -64,6 +64,8 @@ void JointLaw::state_clauses() {
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
   promised_ = read({"V_dot_promised", "W", "-sᵀ K s - sᵀ κ sat(s/ε) + sᵀ d with the d that acted, B (24)"});
   layer_ = read({"layer", "1", "largest |s_i|/ε_i: above 1 outside the boundary layer"});
+  wanted_at_ = values().size();
+  for (const Tracking& t : tracking_) read({"reference_" + t.name, t.unit, "where the freedom is wanted"});
   certificate_.law = words(spec_);
   defined_ = certificate_.add({"law_is_defined", "the law can be evaluated", "1", 0, {}});
   exact_ = certificate_.add({"V_dot_as_promised", "|V_dot - B (24)|, over 1 + the terms of it", "W", kExact, {}});
@@ -162,6 +164,7 @@ Verdict JointLaw::look(Instant at, const Bodies& bodies) {
     double e = joint.q[aim.freedom] - wanted.q;
     if (winds(model_.joints()[static_cast<std::size_t>(aim.joint)].kind, aim.freedom))
       e = std::remainder(e, 2 * std::numbers::pi);
+    wanted_[k] = wanted.q;
     e_[k] = e;
     v_[k] = joint.v[aim.freedom];
     e_dot_[k] = v_[k] - wanted.v;
@@ -263,6 +266,7 @@ void JointLaw::witness(const Witness& seen) {
     keep_largest(largest_d_[k], std::abs(d[k]));
     certificate_.look(robust_, seen.t, std::abs(d[k]) - aim.robust, static_cast<int>(i));
     tracking_[i].look(seen.t, e_[k]);
+    show(wanted_at_ + i, wanted_[k]);
   }
   certificate_.look(exact_, seen.t, std::abs(V_dot - promised) / (1 + size));
   certificate_.look(falls_, seen.t, outside <= 1 ? 0.0 : V_dot);

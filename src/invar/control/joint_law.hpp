@@ -79,11 +79,11 @@ class JointLaw final : public ControlLaw {
   Eigen::LLT<MatX> factor_;       // of Γ⁻¹
   Eigen::SelfAdjointEigenSolver<MatX> eigen_;
   VecX unit_, all_;  // per freedom of the model
-  VecX e_, e_dot_, s_, v_, v_r_, a_r_, a_0_, Q_, d_, largest_d_, weighed_;
+  VecX wanted_, e_, e_dot_, s_, v_, v_r_, a_r_, a_0_, Q_, d_, largest_d_, weighed_;
   Integral integral_;
   VecX z_;
   bool integrates_ = false;
-  std::size_t V_, V_dot_, promised_, layer_;
+  std::size_t V_, V_dot_, promised_, layer_, wanted_at_;  // the last: of the first freedom, the others follow
   int defined_, exact_, falls_, robust_, bounded_ = -1;
   double least_ = std::numeric_limits<double>::infinity(), most_ = 0;  // eigenvalues of Γ seen
 };

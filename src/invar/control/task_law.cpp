@@ -89,6 +89,12 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
         certificate_.add({"joints_within_limits", "how far a freedom is beyond its limit", "rad or m", 0, limits_.names(model)});
 }
 
+std::vector<Mark> TaskLaw::marks() const {
+  std::vector<Mark> out;
+  for (const Task& task : spec_.tasks) out.push_back({"reference_" + task.name, task.body, task.X_BE});
+  return out;
+}
+
 // What the tasks want, and how far they are from it.
 void TaskLaw::ask(Instant at) {
   for (std::size_t k = 0; k < followers_.size(); ++k) {

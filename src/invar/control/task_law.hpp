@@ -41,6 +41,7 @@ class TaskLaw final : public PortLaw {
   TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, LimitRepulsion limits = {});
 
   std::span<const Obstacle> obstacles() const override { return repulsion_.obstacles(); }
+  std::vector<Mark> marks() const override;
 
  protected:
   Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) override;

@@ -122,6 +122,12 @@ Json control_json(const ControlAccount& c) {
   return out;
 }
 
+Json convergence_json(const ConvergenceResult& series) {
+  Json values = Json::array();
+  for (const double value : series.values) values.push_back(number(value));
+  return {{"name", series.name}, {"metric", series.metric}, {"unit", series.unit}, {"steps", series.steps}, {"values", values}};
+}
+
 }  // namespace
 
 const char* status_word(const Outcome& outcome) {
@@ -161,6 +167,8 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
   }
   out["certificates"] = Json::array();
   for (const ControlAccount& c : outcome.control) out["certificates"].push_back(control_json(c));
+  if (!outcome.convergence.empty()) out["convergence"] = Json::array();
+  for (const ConvergenceResult& series : outcome.convergence) out["convergence"].push_back(convergence_json(series));
   out["versions"] = versions_json();
   out["seed"] = scenario.seed;
   const double wall = outcome.wall;

@@ -69,7 +69,8 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
   // The other tables speak of the model by name: without a model there is nothing to check them against.
   const std::string name = root.string("model");
   if (name.empty()) {
-    for (const char* key : {"initial", "disturbance", "effort", "drive", "control", "edit", "must"}) root.accept(key);
+    for (const char* key : {"initial", "disturbance", "effort", "drive", "control", "edit", "must", "figure", "convergence"})
+      root.accept(key);
     root.refuse("model", "missing key 'model', the path of a model file");
     auto verdict = root.finish();
     return tl::unexpected(verdict.error());
@@ -96,6 +97,8 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
   if (!s.controllers.empty() && !s.edits.empty())
     root.refuse("control", "a mechanism that is edited on the way cannot be controlled yet: leave out 'control' or 'edit'");
   s.laws = read_laws(root, *s.model);
+  s.convergence = read_convergence(root, s);
+  s.figures = read_figures(root);
   if (auto verdict = root.finish(); !verdict) return tl::unexpected(verdict.error());
   return s;
 }

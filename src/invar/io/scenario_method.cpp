@@ -10,11 +10,6 @@ namespace invar {
 
 namespace {
 
-bool adaptive(const std::string& integrator) {
-  const auto made = make_integrator(integrator);
-  return made && (*made)->adaptive();
-}
-
 void positive(const TomlTable& table, const char* key, double& value) {
   if (!table.has(key)) return;
   value = table.number(key);
@@ -82,6 +77,11 @@ std::string read_integrator(const TomlTable& table, const std::string& formulati
 }
 
 }  // namespace
+
+bool adaptive(const std::string& integrator) {
+  const auto made = make_integrator(integrator);
+  return made && (*made)->adaptive();
+}
 
 Method read_method(const TomlTable& root) {
   Method m;

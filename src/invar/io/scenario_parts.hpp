@@ -10,6 +10,8 @@ namespace invar {
 /// Readers of the tables of a scenario file. What is wrong is noted in the document of the table (see TomlTable::refuse).
 
 Method read_method(const TomlTable& root);
+/// Whether a method chooses its steps itself; false for a word that is none.
+bool adaptive(const std::string& integrator);
 Sampling read_sampling(const TomlTable& root, const Method& method);
 Start read_start(const TomlTable& root, const Model& model);
 /// [[disturbance]] and [[effort]]; names are those of the first model that has them. The seed is that of random signals.
@@ -32,6 +34,11 @@ std::shared_ptr<const Environment> read_drives(const TomlTable& root, const Mode
 std::vector<ControllerSpec> read_controllers(const TomlTable& root, const Scenario& scenario);
 /// [must].
 std::vector<Law> read_laws(const TomlTable& root, const Model& model);
+
+/// [[figure]]; whether there will be what they show is known when the run begins.
+std::vector<FigureSpec> read_figures(const TomlTable& root);
+/// [[convergence]]: needs method and times of the scenario.
+std::vector<ConvergenceSpec> read_convergence(const TomlTable& root, const Scenario& scenario);
 
 /// Parts of a [[control]] table, for its nominal model:
 /// actuators = [ { kind = "motor", joint = "j1", limits = [-10, 10], rate = 100, lag = 0.01 }, ... ].

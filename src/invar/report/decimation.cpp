@@ -71,12 +71,22 @@ bool is_pose(const Channel& channel) {
   return channel.path.rfind("bodies/", 0) == 0 && (channel.path.ends_with("/p") || channel.path.ends_with("/q"));
 }
 
+bool goes_with_poses(const Channel& channel) {
+  if (is_pose(channel)) return true;
+  if (channel.path.rfind("control/", 0) != 0) return false;
+  const std::string name = channel.path.substr(channel.path.rfind('/') + 1);
+  return (name.rfind("reference_", 0) == 0 && channel.size > 1) || name.rfind("stiffness_", 0) == 0;
+}
+
 Decimated decimate(LogReader& log, const DecimationOptions& options) {
   Decimated out;
   out.layout = log.layout();
+  const auto width = static_cast<std::size_t>(out.layout.width());
+  for (const Derived& d : options.derived) out.layout.channels.push_back(d.channel);
   std::vector<double> row(static_cast<std::size_t>(out.layout.width()));
+  const std::span<double> recorded(row.data(), width);
   log.rewind();
-  while (log.next(row)) ++out.samples;
+  while (log.next(recorded)) ++out.samples;
   out.ending = log.ending();
 
   const std::size_t n = out.layout.channels.size() - 1;
@@ -94,13 +104,18 @@ Decimated decimate(LogReader& log, const DecimationOptions& options) {
   log.rewind();
   // Of poses those samples at which a new one of `poses` equal stretches begins, and the last.
   std::uint64_t stretch = 0;
-  for (std::uint64_t i = 0; i < out.samples && log.next(row); ++i) {
+  for (std::uint64_t i = 0; i < out.samples && log.next(recorded); ++i) {
+    std::size_t at = width;
+    for (const Derived& d : options.derived) {
+      d.compute(recorded, std::span(row).subspan(at, static_cast<std::size_t>(d.channel.size)));
+      at += static_cast<std::size_t>(d.channel.size);
+    }
     const bool pose = out.samples <= poses || i == last || i * (poses - 1) >= stretch * last;
     if (pose) ++stretch;
     for (std::size_t c = 0; c < n; ++c) {
       const Channel& channel = out.layout.channels[c + 1];
-      if (options.wanted && !options.wanted(channel)) continue;
-      if (!is_pose(channel)) {
+      if (c < n - options.derived.size() && options.wanted && !options.wanted(channel)) continue;
+      if (!goes_with_poses(channel)) {
         extremes[c].take(i, row, out.channels[c]);
       } else if (pose) {
         out.channels[c].t.push_back(row[0]);

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "invar/base/check.hpp"
 
@@ -56,5 +57,7 @@ std::string base64(std::string_view bytes) {
 }
 
 std::string packed(std::span<const double> numbers) { return base64(deflated(shuffled(numbers))); }
+
+nlohmann::ordered_json packed_json(std::span<const double> numbers) { return {{"n", numbers.size()}, {"b", packed(numbers)}}; }
 
 }  // namespace invar

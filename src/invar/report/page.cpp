@@ -7,6 +7,7 @@
 #include "invar/io/output.hpp"
 #include "invar/io/result_json.hpp"
 #include "invar/io/text_file.hpp"
+#include "invar/report/figures.hpp"
 #include "invar/report/packed.hpp"
 
 namespace invar {
@@ -23,15 +24,13 @@ bool is_shown(const Channel& c) {
          !(c.path.rfind("tendons/", 0) == 0 && c.path.ends_with("/rate"));
 }
 
-Json array_json(const std::vector<double>& numbers) { return {{"n", numbers.size()}, {"b", packed(numbers)}}; }
-
 // Times are written once for all channels that share them.
 class Times {
  public:
   explicit Times(Json& out) : out_(out) {}
   std::size_t index(const std::vector<double>& t) {
     const auto [it, fresh] = known_.emplace(t, known_.size());
-    if (fresh) out_.push_back(array_json(t));
+    if (fresh) out_.push_back(packed_json(t));
     return it->second;
   }
 
@@ -58,6 +57,8 @@ Result<Json> run_json(const std::string& directory, const PageOptions& options) 
   if (!log) return tl::unexpected(log.error());
   DecimationOptions wanted = options.decimation;
   if (!wanted.wanted) wanted.wanted = is_shown;
+  const Figures figures(*log);
+  wanted.derived = figures.curves();
   const Decimated data = decimate(*log, wanted);
   Json run;
   run["name"] = data.layout.scenario;
@@ -70,16 +71,17 @@ Result<Json> run_json(const std::string& directory, const PageOptions& options) 
   Times times(run["times"]);
   // Poses first: theirs is the first time.
   for (const bool poses : {true, false})
-    for (std::size_t c = 0; c < data.channels.size(); ++c) {
+    for (std::size_t c = 0; c < data.channels.size() - wanted.derived.size(); ++c) {
       const Channel& channel = data.layout.channels[c + 1];
-      if (is_pose(channel) != poses || !wanted.wanted(channel)) continue;
+      if (goes_with_poses(channel) != poses || !wanted.wanted(channel)) continue;
       run["channels"].push_back({{"path", channel.path},
                                  {"unit", channel.unit},
                                  {"meaning", channel.meaning},
                                  {"size", channel.size},
                                  {"time", times.index(data.channels[c].t)},
-                                 {"y", array_json(data.channels[c].y)}});
+                                 {"y", packed_json(data.channels[c].y)}});
     }
+  run["figures"] = figures.json(data, run["result"], directory);
   return run;
 }
 

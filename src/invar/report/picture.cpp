@@ -124,6 +124,9 @@ Result<std::string> picture_png(const std::string& directory, const PictureOptio
 
   std::vector<std::size_t> shown;
   for (const double t : options.times) shown.push_back(nearest(motion.t, t));
+  const double begin = motion.t.front(), end = motion.t.back();
+  for (int k = 0; k < options.strip; ++k)
+    shown.push_back(nearest(motion.t, begin + (end - begin) * k / std::max(1, options.strip - 1)));
   if (shown.empty()) shown.push_back(motion.t.size() - 1);
   std::vector<std::size_t> traced;
   for (std::size_t b = 0; b < drawing->bodies.size(); ++b)

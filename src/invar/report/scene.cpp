@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "invar/report/figures.hpp"
 #include "invar/run/sink.hpp"
 
 namespace invar {
@@ -74,9 +75,19 @@ class Scene {
                                    {"b", list(o.b)},
                                    {"normal", list(o.normal)},
                                    {"radius", o.radius}});
+    // Where readings belong: a nominal body is one of the plant by name.
+    for (const Mark& mark : law->marks()) {
+      const auto body = bodies_.find(controller.nominal->body_name(mark.body));
+      if (body == bodies_.end()) continue;
+      Json place = pose(mark.X_BE);
+      place["path"] = "control/" + escaped(controller.name) + "/" + escaped(mark.readings);
+      place["body"] = body->second;
+      out_[mark.readings == "stiffness" ? "ellipsoids" : "tasks"].push_back(std::move(place));
+    }
   }
 
-  std::string text(const Model& model) {
+  std::string text(const Model& model, const std::vector<FigureSpec>& figures) {
+    out_["figures"] = figures_json(figures);
     out_["length"] = model.length();
     out_["gravity"] = list(model.gravity());
     return out_.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -85,8 +96,8 @@ class Scene {
  private:
   int index(const Model& model, int body) const { return body == kWorld ? -1 : bodies_.at(model.body_name(body)); }
 
-  Json out_ = {{"bodies", Json::array()},  {"joints", Json::array()},    {"frames", Json::array()},
-               {"tendons", Json::array()}, {"obstacles", Json::array()}, {"limits", Json::array()}};
+  Json out_ = {{"bodies", Json::array()},    {"joints", Json::array()}, {"frames", Json::array()}, {"tendons", Json::array()},
+               {"obstacles", Json::array()}, {"limits", Json::array()}, {"tasks", Json::array()},  {"ellipsoids", Json::array()}};
   std::map<std::string, int> bodies_;
   std::set<std::string> joints_, frames_, tendons_;
 };
@@ -99,7 +110,7 @@ std::string scene_json(const Scenario& scenario) {
   if (const auto models = models_of(scenario))
     for (const auto& model : *models) scene.add(*model);
   for (const ControllerSpec& controller : scenario.controllers) scene.add(controller);
-  return scene.text(*scenario.model);
+  return scene.text(*scenario.model, scenario.figures);
 }
 
 }  // namespace invar

@@ -26,7 +26,7 @@ struct Leg {
         integrator(*make_integrator(scenario.method.integrator, scenario.method.options)),
         observer(*model),
         sampler(*model),
-        recorder(layout.empty() ? Recorder(*model, scenario.sampling.what) : Recorder(*model, scenario.sampling.what, layout)) {}
+        recorder(layout.empty() ? Recorder(*model, recorded(scenario)) : Recorder(*model, recorded(scenario), layout)) {}
 
   /// What acts, as far as this model has it. An environment that knows no names is kept while sizes stay.
   void bind(const Scenario& scenario) {

@@ -5,12 +5,13 @@
 #include <limits>
 
 #include "invar/base/check.hpp"
+#include "invar/mech/kinematics.hpp"
 
 namespace invar {
 
 bool* group(RecordChoice& c, const std::string& word) {
-  bool* const members[] = {&c.bodies,  &c.accelerations, &c.joints,   &c.reactions, &c.efforts,
-                           &c.tendons, &c.energy,        &c.momentum, &c.residual,  &c.solver};
+  bool* const members[] = {&c.bodies,  &c.accelerations, &c.loads,    &c.joints,   &c.reactions, &c.efforts,
+                           &c.tendons, &c.energy,        &c.momentum, &c.residual, &c.solver};
   for (std::size_t i = 0; i < std::size(kRecordGroups); ++i)
     if (word == kRecordGroups[i]) return members[i];
   return nullptr;
@@ -67,6 +68,10 @@ void body_channels(const Model& model, const RecordChoice& choice, std::vector<C
       out.push_back({at + "a", "m/s^2", "acceleration of the centre of mass, World", 3});
       out.push_back({at + "alpha", "rad/s^2", "angular acceleration, World", 3});
     }
+    if (choice.loads) {
+      out.push_back({at + "force", "N", "from outside: disturbances and commands, World", 3});
+      out.push_back({at + "moment", "N m", "from outside, about the centre of mass, World", 3});
+    }
   }
 }
 
@@ -83,6 +88,7 @@ void joint_channels(const Model& model, const RecordChoice& choice, std::vector<
     }
     if (choice.efforts && j.nv > 0)
       out.push_back({at + "effort", effort_unit(j.kind), "effort on the freedoms, commanded and passive", j.nv});
+    if (choice.residual && j.nv < 6) out.push_back({at + "residual", "m or rad", "how far it is from being closed", 1});
   }
 }
 
@@ -187,7 +193,7 @@ Recorder::Recorder(const Model& model, const RecordChoice& choice, std::vector<C
   wide_.assign(static_cast<std::size_t>(width_of(channels_)), std::numeric_limits<double>::quiet_NaN());
 }
 
-std::span<const double> Recorder::row(const Observation& seen, const Evaluation& e) {
+std::span<const double> Recorder::row(const Observation& seen, const Evaluation& e, const Port& port) {
   Pen pen{row_.data()};
   pen.number(seen.t);
   for (std::size_t b = 0; b < model_.bodies().size(); ++b) {
@@ -195,12 +201,14 @@ std::span<const double> Recorder::row(const Observation& seen, const Evaluation&
     const double q[] = {s.q_WB.w(), s.q_WB.x(), s.q_WB.y(), s.q_WB.z()};
     if (choice_.bodies) pen.vector(s.p_WC), pen.numbers(q, 4), pen.vector(s.v_WC), pen.vector(s.w_WB);
     if (choice_.accelerations) pen.vector(e.accelerations[b].a_WC), pen.vector(e.accelerations[b].alpha_WB);
+    if (choice_.loads) pen.vector(port[b].force), pen.vector(port[b].moment);
   }
   for (std::size_t k = 0; k < model_.joints().size(); ++k) {
     const Joint& j = model_.joints()[k];
     if (choice_.joints) pen.numbers(e.q.data() + j.q0, j.nq), pen.numbers(e.v.data() + j.v0, j.nv);
     if (choice_.reactions) pen.vector(e.reactions[k].force), pen.vector(e.reactions[k].moment);
     if (choice_.efforts) pen.numbers(e.efforts.data() + j.v0, j.nv);
+    if (choice_.residual && j.nv < 6) pen.number(joint_residual(model_, static_cast<int>(k), e.bodies).norm());
   }
   if (choice_.tendons)
     for (const Pull& pull : e.tendons) pen.number(pull.length), pen.number(pull.rate), pen.number(pull.tension);

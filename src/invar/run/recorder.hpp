@@ -12,19 +12,20 @@ namespace invar {
 struct RecordChoice {
   bool bodies = true;          ///< bodies/<name>/{p, q, v, w}
   bool accelerations = false;  ///< bodies/<name>/{a, alpha}
+  bool loads = true;           ///< bodies/<name>/{force, moment}, where anything can act
   bool joints = true;          ///< joints/<name>/{q, v}
   bool reactions = true;       ///< joints/<name>/{force, moment}
   bool efforts = true;         ///< joints/<name>/effort
   bool tendons = true;         ///< tendons/<name>/{length, rate, tension}
   bool energy = true;          ///< energy/{kinetic, potential, elastic, total, work, dissipated, balance, hamiltonian, physical}
   bool momentum = true;        ///< momentum/{linear, angular, angular_com}
-  bool residual = true;        ///< residual/{position, velocity, quaternion}
+  bool residual = true;        ///< residual/{position, velocity, quaternion}, joints/<name>/residual
   bool solver = true;          ///< solver/{iterations, substeps}
 };
 
 /// The words of `what` in scenario files, in the order of the members above.
-inline constexpr const char* kRecordGroups[] = {"bodies",  "accelerations", "joints",   "reactions", "efforts",
-                                                "tendons", "energy",        "momentum", "residual",  "solver"};
+inline constexpr const char* kRecordGroups[] = {"bodies",  "accelerations", "loads",    "joints",   "reactions", "efforts",
+                                                "tendons", "energy",        "momentum", "residual", "solver"};
 /// The member that a word means; nullptr for an unknown word.
 bool* group(RecordChoice& choice, const std::string& word);
 
@@ -44,7 +45,7 @@ class Recorder {
 
   const std::vector<Channel>& channels() const { return channels_; }
   /// The row lives until the next call.
-  std::span<const double> row(const Observation& seen, const Evaluation& evaluation);
+  std::span<const double> row(const Observation& seen, const Evaluation& evaluation, const Port& port);
 
  private:
   const Model& model_;

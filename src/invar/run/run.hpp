@@ -46,6 +46,7 @@ struct Outcome {
   std::vector<std::string> notes;  ///< edits, changes of rank and mobility on the way, with times; the first hundred
   std::vector<EditAccount> edits;
   std::vector<ControlAccount> control;
+  std::vector<ConvergenceResult> convergence;
   double wall = 0;  ///< s
 
   bool laws_held() const {
@@ -60,6 +61,7 @@ struct Outcome {
 /// its dense output. A sample at an event shows what acts from then on. Edits are events, too: the motion is carried over (see
 /// carry), everything that computes begins anew, and a sample there shows the mechanism after the edit.
 /// Laws: with no sink, stop or progress, the steps make no heap call; the same scenario gives the same bits.
+/// Convergence is looked at after a run that finished.
 /// Errors (Result) are those of the start and of the sink; a failure of the numerics is an Outcome.
 Result<Outcome> run(const Scenario& scenario, const RunOptions& options = {});
 

@@ -36,6 +36,12 @@ tl::expected<std::vector<std::shared_ptr<const Model>>, EditFlaw> models_of(cons
   return out;
 }
 
+RecordChoice recorded(const Scenario& scenario) {
+  RecordChoice out = scenario.sampling.what;
+  out.loads = out.loads && !(scenario.environments.empty() && scenario.controllers.empty());
+  return out;
+}
+
 // Times are doubles: a stride must be far above their spacing at the ends of the run, or t + h is t. With 16 spacings a step is
 // right to some percent, and the number of strides stays below 2^49, so that it can be counted.
 std::optional<Objection> time_objection(const Scenario& s) {

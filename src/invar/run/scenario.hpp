@@ -5,6 +5,7 @@
 
 #include "invar/control/controller.hpp"
 #include "invar/model/live_model.hpp"
+#include "invar/run/figure.hpp"
 #include "invar/run/laws.hpp"
 #include "invar/run/method.hpp"
 #include "invar/run/recorder.hpp"
@@ -43,7 +44,9 @@ struct Scenario {
   std::shared_ptr<const ModelSpec> spec;  ///< that the model was built from
   Sampling sampling;
   std::vector<Law> laws;
-  std::uint64_t seed = 0;  ///< of random streams (noise of controllers); results carry it
+  std::vector<ConvergenceSpec> convergence;  ///< made after the run
+  std::vector<FigureSpec> figures;           ///< of its page
+  std::uint64_t seed = 0;                    ///< of random streams (noise of controllers); results carry it
 };
 
 /// The models that the run goes through: the scenario's own, then one after each event. Refused where an event is, with the
@@ -55,6 +58,9 @@ struct EditFlaw {
   Error error;
 };
 tl::expected<std::vector<std::shared_ptr<const Model>>, EditFlaw> models_of(const Scenario& scenario);
+
+/// What is recorded: what was chosen, loads only where anything can act.
+RecordChoice recorded(const Scenario& scenario);
 
 /// What makes no sense about the times of a scenario, if anything: its end, its step, its samples.
 std::optional<Objection> time_objection(const Scenario& scenario);

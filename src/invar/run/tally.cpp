@@ -25,6 +25,8 @@ void Tally::step(const Observation& now, bool loaded) {
   iterations_max = std::max(iterations_max, now.iterations);
   substeps_max = std::max(substeps_max, now.substeps);
   loaded_ = loaded_ || loaded;
+  power_balance_sum += std::abs(now.balance);
+  hamiltonian_balance_sum += std::abs(now.hamiltonian_balance);
   keep_largest(stretch_linear_, (now.momentum.linear - opened_.momentum.linear).norm());
   keep_largest(stretch_angular_, (now.momentum.angular - opened_.momentum.angular).norm());
   keep_largest(stretch_com_, (now.angular_com - opened_.angular_com).norm());
@@ -68,6 +70,7 @@ void Tally::reactions(const std::vector<Wrench>& wrenches) {
 }
 
 std::vector<Metric> Tally::metrics() const {
+  const auto mean = [this](double sum) { return steps > 0 ? sum / static_cast<double>(steps) : 0.0; };
   std::vector<Metric> out = {
       {"time", last_.t, "s", {}},
       {"steps", static_cast<double>(steps), "1", {}},
@@ -81,7 +84,9 @@ std::vector<Metric> Tally::metrics() const {
       {"work", last_.work, "J", {}},
       {"dissipated", last_.dissipated, "J", {}},
       {"power_balance", power_balance, "J", {}},
+      {"power_balance_mean", mean(power_balance_sum), "J", {}},
       {"hamiltonian_balance", hamiltonian_balance, "J", {}},
+      {"hamiltonian_balance_mean", mean(hamiltonian_balance_sum), "J", {}},
       {"physical_balance", physical_balance, "J", {}},
       {"momentum_max", momentum_max, "N s", {}},
       {"angular_momentum_max", angular_momentum_max, "N m s", {}},
@@ -92,7 +97,7 @@ std::vector<Metric> Tally::metrics() const {
       {"joint_gap", joint_gap, "m or rad", {}},
       {"velocity_residual", velocity_residual, "m/s or rad/s", {}},
       {"quaternion_norm", quaternion_norm, "1", {}},
-      {"newton_mean", steps > 0 ? static_cast<double>(iterations) / static_cast<double>(steps) : 0.0, "1", {}},
+      {"newton_mean", mean(static_cast<double>(iterations)), "1", {}},
       {"newton_max", static_cast<double>(iterations_max), "1", {}},
       {"substeps_max", static_cast<double>(substeps_max), "1", {}},
       {"joint_force_max", joint_force_max, "N", {}},

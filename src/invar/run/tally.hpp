@@ -36,11 +36,12 @@ class Tally {
   const Observation& first() const { return first_; }
   const Observation& last() const { return last_; }
 
-  double kinetic_max = 0;                 ///< J
-  double energy_drift = 0;                ///< largest |E - E(start)|, what edits added not counted, J
-  double energy_gain = 0;                 ///< E(now) - E(start), the same, J
-  double power_balance = 0;               ///< largest |balance|, J
-  double hamiltonian_balance = 0;         ///< the same for the energy that the method itself keeps, J
+  double kinetic_max = 0;                                     ///< J
+  double energy_drift = 0;                                    ///< largest |E - E(start)|, what edits added not counted, J
+  double energy_gain = 0;                                     ///< E(now) - E(start), the same, J
+  double power_balance = 0;                                   ///< largest |balance|, J
+  double hamiltonian_balance = 0;                             ///< the same for the energy that the method itself keeps, J
+  double power_balance_sum = 0, hamiltonian_balance_sum = 0;  ///< of the sizes of the former two over all steps, J
   double physical_balance = 0;            ///< the same for the energy with velocities put on the constraints, J
   double momentum_max = 0;                ///< N s
   double momentum_drift = 0;              ///< over quiet stretches, N s

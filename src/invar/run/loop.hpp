@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+
+#include "invar/run/leg.hpp"
+#include "invar/run/run.hpp"
+#include "invar/run/watch.hpp"
+
+// For the sources of this room only.
+namespace invar {
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// The state of one run. Steps, samples and verdicts are separate functions over it: loop.cpp has what happens between the first
+/// state and the last, run.cpp its beginning and its end.
+class Loop {
+ public:
+  Loop(const Scenario& scenario, const RunOptions& options, std::unique_ptr<Leg> leg, std::vector<Channel> layout)
+      : scenario_(scenario),
+        options_(options),
+        layout_(std::move(layout)),
+        leg_(std::move(leg)),
+        judge_(*scenario.model, scenario.laws) {
+    leg_->bind(scenario);
+  }
+
+  Result<void> build_controllers();
+  Result<void> check_names() const;
+  Result<Outcome> run(const State& start);
+
+ private:
+  void begin(const State& start);
+  double next_event(double t) const;
+  bool edit(double t);
+  bool refused(const Error& error, double t);
+  void note_edit(double t, const std::vector<Edit>& edits, Carried&& motion);
+  bool segment(double a, double b);
+  long steps_in(double a, double b) const;
+  bool fixed_segment(double a, double b);
+  bool adaptive_segment(double a, double b);
+  bool advance(double t, double h, double t_next_if_whole, double& t_next);
+  bool sample(double t, const State& x, bool on_step);
+  bool dense_samples(double t, double t_next, double b);
+  double sample_time(long j) const;
+  bool look_before(double t);
+  void settle_control(double t);
+  std::vector<Metric> metrics() const;
+  std::vector<Channel> channels() const;
+  bool go_on();
+  bool stopped();
+  bool failed(const Verdict& verdict, double t);
+  Result<Outcome> outcome();
+
+  const Scenario& scenario_;
+  const RunOptions& options_;
+  std::vector<Channel> layout_;  // over all models; empty where there is one only
+  std::unique_ptr<Leg> leg_;
+  std::vector<std::unique_ptr<Controller>> controllers_;
+  std::vector<double> row_;        // of a sample, with what controllers show
+  std::optional<LiveModel> live_;  // where there are edits
+  std::size_t next_edit_ = 0;
+  Judge judge_;
+  Tally tally_;
+  State x_, between_;
+  Observation seen_, sampled_;
+  Evaluation evaluation_;
+  Bodies bodies_;
+  bool sample_due_ = true;  // at the start of the next segment
+  double interval_ = 0;     // s; between samples of adaptive methods
+  long next_sample_ = 1;    // index on the grid of sample times
+  Watch watch_;
+  Outcome out_;
+  Result<void> sink_{};
+  Stopwatch began_, shown_;
+};
+
+}  // namespace invar
