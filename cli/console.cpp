@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "invar/io/output.hpp"
 #include "invar/io/text_file.hpp"
 
 namespace invar::cli {
@@ -61,6 +63,15 @@ Result<std::string> read_text(const std::string& path) {
   auto text = read_text_file(path);
   if (!text && path[0] == '{') return fail(ErrorKind::File, "names no file; to give JSON itself, pipe it into -", path);
   return text;
+}
+
+Result<LogReader> open_log(const std::string& directory) {
+  const Output output{directory};
+  std::error_code trouble;
+  if (!std::filesystem::is_directory(directory, trouble)) return fail(ErrorKind::File, "there is no such directory", directory);
+  if (!std::filesystem::exists(output.log(), trouble))
+    return fail(ErrorKind::File, "holds no run.log: not the output of a run", directory);
+  return LogReader::open(output.log());
 }
 
 const std::atomic<bool>& stop_on_signal() {

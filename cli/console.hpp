@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "invar/io/log.hpp"
 #include "invar/model/model.hpp"
 #include "invar/run/run.hpp"
 #include "verbs.hpp"
@@ -36,6 +37,9 @@ void print_json(const nlohmann::ordered_json& json);
 
 /// The whole of a file, or of standard input for "-"; at most 64 MiB.
 Result<std::string> read_text(const std::string& path);
+
+/// The log in an output directory; errors name the directory where there is none.
+Result<LogReader> open_log(const std::string& directory);
 
 /// From now on the first Ctrl-C or SIGTERM sets this flag, so that a run ends after its step; the second one is not caught.
 const std::atomic<bool>& stop_on_signal();

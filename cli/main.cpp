@@ -53,6 +53,7 @@ int go(int argc, char** argv) {
   add_run(app, context);
   add_compare(app, context);
   add_report(app, context);
+  add_view(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "console.hpp"
 #include "invar/io/hdf5.hpp"
 #include "invar/io/output.hpp"
@@ -31,12 +29,7 @@ struct Arguments {
 // run.h5 anew, and what the log held.
 bool rewrite(const std::string& directory, Context& context) {
   const Output output{directory};
-  std::error_code trouble;
-  if (!std::filesystem::is_directory(directory, trouble))
-    return report({ErrorKind::File, "there is no such directory", directory}, context), false;
-  if (!std::filesystem::exists(output.log(), trouble))
-    return report({ErrorKind::File, "holds no run.log: not the output of a run", directory}, context), false;
-  auto log = LogReader::open(output.log());
+  auto log = open_log(directory);
   if (!log) return report(log.error(), context), false;
   auto written = write_hdf5(*log, output.hdf5());
   if (!written) return report(written.error(), context), false;

@@ -10,13 +10,32 @@
 #include "invar/io/scenario_file.hpp"
 #include "invar/report/page.hpp"
 #include "invar/report/scene.hpp"
+#include "serve/open.hpp"
 
 namespace invar::cli {
 namespace {
 
 struct Arguments {
   std::string scenario, output;
-  bool force = false;
+  bool force = false, live = false;
+  ServeArguments serve;
+};
+
+// The log, and whoever waits for it to begin.
+class AnnouncedLog final : public Sink {
+ public:
+  AnnouncedLog(LogWriter& log, Server* server) : log_(log), server_(server) {}
+  Result<void> begin(const Layout& layout) override {
+    auto begun = log_.begin(layout);
+    if (begun && server_ != nullptr) server_->log_begun();
+    return begun;
+  }
+  Result<void> sample(std::span<const double> row) override { return log_.sample(row); }
+  Result<void> end() override { return log_.end(); }
+
+ private:
+  LogWriter& log_;
+  Server* server_;
 };
 
 Result<Output> make_output(const Arguments& args, const Context& context) {
@@ -57,6 +76,22 @@ void print_outcome(const Scenario& scenario, const Outcome& outcome, const Outpu
                output.hdf5(), viewer_page().empty() ? "" : ", " + output.page());
 }
 
+// Runs, records and judges; a server may look on.
+void run_into(const Output& output, const Scenario& scenario, Server* server, Context& context) {
+  LogWriter log(output.log(), scene_json(scenario));
+  AnnouncedLog announced(log, server);
+  ProgressLine line(context);
+  RunOptions options;
+  options.sink = &announced;
+  options.stop = &stop_on_signal();
+  options.progress = [&](const Progress& p) { line.show(p); };
+  auto outcome = run(scenario, options);
+  line.clear();
+  if (!outcome) return report(outcome.error(), context);
+  if (auto written = write_results(scenario, *outcome, output); !written) return report(written.error(), context);
+  print_outcome(scenario, *outcome, output, context);
+}
+
 void run_verb(const Arguments& args, Context& context) {
   std::vector<std::string> warnings;
   auto scenario = read_scenario_file(args.scenario, &warnings);
@@ -64,18 +99,12 @@ void run_verb(const Arguments& args, Context& context) {
   if (!scenario) return report(scenario.error(), context);
   auto output = make_output(args, context);
   if (!output) return report(output.error(), context);
-
-  LogWriter log(output->log(), scene_json(*scenario));
-  ProgressLine line(context);
-  RunOptions options;
-  options.sink = &log;
-  options.stop = &stop_on_signal();
-  options.progress = [&](const Progress& p) { line.show(p); };
-  auto outcome = run(*scenario, options);
-  line.clear();
-  if (!outcome) return report(outcome.error(), context);
-  if (auto written = write_results(*scenario, *outcome, *output); !written) return report(written.error(), context);
-  print_outcome(*scenario, *outcome, *output, context);
+  if (!args.live) return run_into(*output, *scenario, nullptr, context);
+  auto serving = serve(live_run(output->directory), args.serve);
+  if (!serving) return report(serving.error(), context);
+  run_into(*output, *scenario, serving->server.get(), context);
+  std::fflush(stdout);
+  serving->server->finish(serving->browser, stop_on_signal());
 }
 
 }  // namespace
@@ -87,9 +116,13 @@ void add_run(CLI::App& app, Context& context) {
   verb->add_option("-o,--output", args->output, "Directory for result.json, run.h5 and run.log; created where it is missing")
       ->required();
   verb->add_flag("--force", args->force, "Write into a directory that holds other files");
+  auto* live = verb->add_flag("--live", args->live, "Show the run in the browser while it computes");
+  add_serve_options(*verb, args->serve, live);
   verb->footer(
       "Ctrl-C ends the run after the current step and writes everything (exit code 130). After kill -9: invar report DIR.\n"
-      "Example: invar run scenarios/paper_a_open_loop.toml -o out/paper_a");
+      "With --live the program ends when the pages that look on have got everything; a slow page never slows the run.\n"
+      "Example: invar run scenarios/paper_a_open_loop.toml -o out/paper_a\n"
+      "         invar run scenarios/crane_hydraulics.toml -o out/crane --live");
   verb->callback([args, &context] { run_verb(*args, context); });
 }
 

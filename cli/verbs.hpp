@@ -26,5 +26,6 @@ void add_stiffness(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_compare(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
+void add_view(CLI::App& app, Context& context);
 
 }  // namespace invar::cli

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -168,6 +169,15 @@ Result<void> LogWriter::flush() {
   return {};
 }
 
+bool being_written(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  // Shared, so that two who ask at the same time do not take each other for writers.
+  const bool taken = ::flock(fd, LOCK_SH | LOCK_NB) != 0;
+  ::close(fd);
+  return taken;
+}
+
 Result<LogReader> LogReader::open(const std::string& path) {
   LogReader reader;
   reader.file_.reset(std::fopen(path.c_str(), "rb"));
@@ -198,7 +208,17 @@ Result<LogReader> LogReader::open(const std::string& path) {
   return reader;
 }
 
+// The end of the file that stdio remembers is forgotten, and so is what it had read of the record.
+void LogReader::look_again() {
+  struct stat now{};
+  const bool shorter = ::fstat(::fileno(file_.get()), &now) != 0 || static_cast<std::uint64_t>(now.st_size) < position_;
+  std::clearerr(file_.get());
+  std::fseek(file_.get(), static_cast<long>(position_), SEEK_SET);
+  ending_ = shorter ? Ending::Damaged : Ending::Open;
+}
+
 bool LogReader::next(std::span<double> row) {
+  if (ending_ == Ending::Cut) look_again();
   if (ending_ != Ending::Open) return false;
   INVAR_CHECK(row.size_bytes() + kRecordHead + 4 == record_.size(), "a row has the width of its layout");
   const std::size_t stop_size = kRecordHead + 4;

@@ -50,14 +50,19 @@ class LogWriter final : public Sink {
   std::uint64_t count_ = 0;
 };
 
-/// Reads a log record by record, and believes nothing that its checksum does not confirm.
+/// Whether a writer is at work on this log now. Whoever asks first and reads then has read all that a writer left that was gone.
+bool being_written(const std::string& path);
+
+/// Reads a log record by record, and believes nothing that its checksum does not confirm. A log may be read while it is written.
 class LogReader {
  public:
   /// Fails when there is no file, or its header is not one of ours or damaged.
   static Result<LogReader> open(const std::string& path);
 
   const Layout& layout() const { return layout_; }
-  /// The next intact record, or false at the end or at the first damage (see ending()).
+  /// The next intact record, or false at the end or at the first damage (see ending()). After Cut it may be asked again: it looks
+  /// once more at the place of the record that was not whole, so that a reader of a growing log gets every record exactly once. A
+  /// log that became shorter than what was read is Damaged: another run has begun in its place.
   bool next(std::span<double> row);
   /// Back to the first record.
   void rewind();
@@ -70,6 +75,8 @@ class LogReader {
   std::uint64_t position() const { return position_; }
 
  private:
+  void look_again();
+
   struct Closer {
     void operator()(std::FILE* f) const { std::fclose(f); }
   };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/io/output.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "invar/io/log.hpp"
 
 namespace invar {
 
@@ -28,14 +28,6 @@ Found look(const Output& output) {
   if (!fs::exists(output.directory, trouble)) return Found::Nothing;
   if (fs::is_empty(output.directory, trouble)) return Found::Empty;
   return begins_with_magic(output.log()) ? Found::EarlierOutput : Found::OtherFiles;
-}
-
-bool being_written(const std::string& log) {
-  const int fd = ::open(log.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool taken = ::flock(fd, LOCK_EX | LOCK_NB) != 0;
-  ::close(fd);
-  return taken;
 }
 
 }  // namespace

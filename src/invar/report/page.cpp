@@ -17,12 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMark = R"(<script id="invar-data" type="application/json"></script>)";
 
-// What pages plot and draw; rates of bodies and joints are left to the recording.
-bool is_shown(const Channel& c) {
-  if (c.path.rfind("bodies/", 0) == 0) return is_pose(c) || c.path.ends_with("/force") || c.path.ends_with("/moment");
-  return !(c.path.rfind("joints/", 0) == 0 && c.path.ends_with("/v")) &&
-         !(c.path.rfind("tendons/", 0) == 0 && c.path.ends_with("/rate"));
-}
 
 // Times are written once for all channels that share them.
 class Times {
@@ -51,6 +45,11 @@ Json scene_of(const std::string& text) {
   return out.is_discarded() ? Json(nullptr) : out;
 }
 
+Json channel_json(const Channel& c) { return {{"path", c.path}, {"unit", c.unit}, {"meaning", c.meaning}, {"size", c.size}}; }
+
+// Names may be any bytes; what is not UTF-8 is replaced.
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 Result<Json> run_json(const std::string& directory, const PageOptions& options) {
   const Output output{directory};
   auto log = LogReader::open(output.log());
@@ -74,12 +73,9 @@ Result<Json> run_json(const std::string& directory, const PageOptions& options) 
     for (std::size_t c = 0; c < data.channels.size() - wanted.derived.size(); ++c) {
       const Channel& channel = data.layout.channels[c + 1];
       if (goes_with_poses(channel) != poses || !wanted.wanted(channel)) continue;
-      run["channels"].push_back({{"path", channel.path},
-                                 {"unit", channel.unit},
-                                 {"meaning", channel.meaning},
-                                 {"size", channel.size},
-                                 {"time", times.index(data.channels[c].t)},
-                                 {"y", packed_json(data.channels[c].y)}});
+      Json& out = run["channels"].emplace_back(channel_json(channel));
+      out["time"] = times.index(data.channels[c].t);
+      out["y"] = packed_json(data.channels[c].y);
     }
   run["figures"] = figures.json(data, run["result"], directory);
   return run;
@@ -95,7 +91,26 @@ Result<std::string> page_data(const std::vector<std::string>& directories, const
     out["runs"].push_back(std::move(*run));
   }
   if (options.title.empty() && !directories.empty()) out["title"] = out["runs"][0]["name"];
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(out);
+}
+
+bool is_shown(const Channel& c) {
+  if (c.path.rfind("bodies/", 0) == 0) return is_pose(c) || c.path.ends_with("/force") || c.path.ends_with("/moment");
+  return !(c.path.rfind("joints/", 0) == 0 && c.path.ends_with("/v")) &&
+         !(c.path.rfind("tendons/", 0) == 0 && c.path.ends_with("/rate"));
+}
+
+std::string live_begin(const Layout& layout) {
+  Json channels = Json::array();
+  for (std::size_t c = 1; c < layout.channels.size(); ++c)
+    if (is_shown(layout.channels[c])) channels.push_back(channel_json(layout.channels[c]));
+  const Json run = {{"name", layout.scenario},         {"result", nullptr},      {"complete", false},
+                    {"scene", scene_of(layout.scene)}, {"times", Json::array()}, {"channels", channels}};
+  return text_of({{"format", 1}, {"title", layout.scenario}, {"live", true}, {"runs", Json::array({run})}});
+}
+
+std::string live_end(const std::string& directory, bool complete) {
+  return text_of({{"result", result_of(Output{directory})}, {"complete", complete}});
 }
 
 std::string page_with(std::string_view page, const std::string& data) {

@@ -23,6 +23,14 @@ std::string_view viewer_page();
 /// that was cut or damaged is shown up to there, and said so. A missing or damaged result.json is null.
 Result<std::string> page_data(const std::vector<std::string>& directories, const PageOptions& options = {});
 
+/// Whether pages show a channel: what they plot and draw; rates of bodies and joints are left to the recording.
+bool is_shown(const Channel& channel);
+
+/// The first text of a live run: data.json of a recording without numbers, with the channels that are shown.
+std::string live_begin(const Layout& layout);
+/// The last one: what result.json in this directory holds, or null.
+std::string live_end(const std::string& directory, bool complete);
+
 /// The page with its data inside: one file that needs no network.
 std::string page_with(std::string_view page, const std::string& data);
 
