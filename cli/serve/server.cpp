@@ -13,6 +13,7 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -158,7 +159,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void start() {
     parser_.header_limit(kLongestHeader);
-    parser_.body_limit(boost::none);  // none is ever read
+    parser_.body_limit(std::numeric_limits<std::uint64_t>::max());  // none is ever read, all are refused in our words
     stream_.expires_after(kForRequest);
     http::async_read_header(stream_, buffer_, parser_,
                             [self = shared_from_this()](beast::error_code trouble, std::size_t) { self->answer(trouble); });
@@ -180,14 +181,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Request request() const {
     const auto& header = parser_.get();
-    const auto one = [&](http::field name, std::string_view none) -> std::string_view {
+    const auto one = [&](http::field name, std::string_view unclear) -> std::string_view {
       const std::size_t n = header.count(name);
-      return n == 1 ? view(header[name]) : n == 0 ? std::string_view() : none;
+      if (n == 0) return {};
+      return n == 1 && !header[name].empty() ? view(header[name]) : unclear;
     };
     return {view(header.method_string()),
             view(header.target()),
             one(http::field::host, {}),
-            one(http::field::origin, "several"),
+            one(http::field::origin, "unclear"),
             parser_.chunked() || parser_.content_length().value_or(0) > 0,
             websocket::is_upgrade(header)};
   }
@@ -238,7 +240,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Ticket ticket_;
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_{2 * kLongestHeader};
-  http::request_parser<http::empty_body> parser_;
+  http::request_parser<http::buffer_body> parser_;  // a body that nobody makes room for
   http::response<http::span_body<const char>> response_;
   http::response_serializer<http::span_body<const char>> serializer_{response_};
   std::array<char, 4096> rest_{};

@@ -43,8 +43,8 @@ std::vector<std::string> with_program(const std::vector<std::string>& arguments)
 
 Ended invar(const std::vector<std::string>& arguments, const std::string& input) { return run(with_program(arguments), input); }
 
-pid_t start_invar(const std::vector<std::string>& arguments) {
-  return start(with_program(arguments), "/dev/null", "/dev/null", "/dev/null");
+pid_t start_invar(const std::vector<std::string>& arguments, const std::string& out, const std::string& err) {
+  return start(with_program(arguments), "/dev/null", out, err);
 }
 
 int wait_for(pid_t child) {

@@ -19,8 +19,9 @@ struct Ended {
 /// Runs the built program as a child process with these arguments, `input` on its standard input.
 Ended invar(const std::vector<std::string>& arguments, const std::string& input = {});
 
-/// Starts it and does not wait; its output goes nowhere.
-pid_t start_invar(const std::vector<std::string>& arguments);
+/// Starts it and does not wait; its output goes nowhere, or into these files.
+pid_t start_invar(const std::vector<std::string>& arguments, const std::string& out = "/dev/null",
+                  const std::string& err = "/dev/null");
 /// Waits; exit code, or 128 + signal.
 int wait_for(pid_t child);
 

@@ -87,6 +87,56 @@ TEST_F(Recording, EveryTruncationKeepsTheWholeRecordsBeforeIt) {
   }
 }
 
+// A log grows by any number of bytes at a time; whoever follows it sees every record once, in order, and then the end.
+TEST_F(Recording, ReaderThatFollowsAGrowingLogSeesEveryRecordOnce) {
+  const std::size_t record = 4 + 8 + 4 * 8 + 4, header = bytes_.size() - kRecords * record - 16;
+  for (std::size_t bite = 1; bite <= bytes_.size() - header; ++bite) {
+    write(bytes_.substr(0, header));
+    auto reader = LogReader::open(path());
+    ASSERT_TRUE(reader);
+    std::vector<double> got(4);
+    int n = 0;
+    for (std::size_t at = header; at < bytes_.size(); at += bite) {
+      EXPECT_FALSE(reader->next(got)) << "nothing is there yet";
+      EXPECT_EQ(reader->ending(), LogReader::Ending::Cut);
+      std::ofstream(path(), std::ios::binary | std::ios::app) << bytes_.substr(at, bite);
+      for (; reader->next(got); ++n) EXPECT_EQ(got, row(n)) << bite;
+      EXPECT_EQ(reader->position(), header + static_cast<std::size_t>(n) * record);
+    }
+    EXPECT_EQ(n, kRecords) << bite;
+    EXPECT_EQ(reader->ending(), LogReader::Ending::Complete) << bite;
+    EXPECT_FALSE(reader->next(got)) << "the end is the end";
+  }
+}
+
+TEST_F(Recording, ReaderWhoseLogBeganAnewSaysSo) {
+  write(bytes_.substr(0, bytes_.size() - 16));
+  auto reader = LogReader::open(path());
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(intact(*reader), kRecords);
+  EXPECT_EQ(reader->ending(), LogReader::Ending::Cut);
+  LogWriter again(path());
+  ASSERT_TRUE(again.begin(layout_));
+  EXPECT_EQ(intact(*reader), 0);
+  EXPECT_EQ(reader->ending(), LogReader::Ending::Damaged);
+}
+
+TEST_F(Recording, ReadersSeeWhetherAWriterIsAtWork) {
+  EXPECT_FALSE(being_written(path()));
+  EXPECT_FALSE(being_written(folder_ / "nothing"));
+  for (const bool ended : {true, false}) {
+    {
+      LogWriter writer(path());
+      ASSERT_TRUE(writer.begin(layout_));
+      EXPECT_TRUE(being_written(path()));
+      if (ended) {
+        ASSERT_TRUE(writer.end());
+      }
+    }
+    EXPECT_FALSE(being_written(path())) << "also one that died";
+  }
+}
+
 TEST_F(Recording, SecondWriterIsRefusedWhileTheFirstWrites) {
   LogWriter first(folder_ / "other.log"), second(folder_ / "other.log");
   ASSERT_TRUE(first.begin(layout_));
