@@ -41,7 +41,7 @@ async function page() {
 
 async function tests() {
   rmSync(join(top, "dist", "tests"), { recursive: true, force: true });
-  const files = readdirSync(join(top, "tests")).filter((f) => f.endsWith(".test.ts"));
+  const files = readdirSync(join(top, "tests")).filter((f) => f.endsWith(".test.ts") || f === "bench.ts");
   await esbuild.build({
     entryPoints: files.map((f) => join(top, "tests", f)),
     outdir: join(top, "dist", "tests"),

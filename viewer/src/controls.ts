@@ -2,9 +2,12 @@
 // Everything to press: playing, views, what is drawn, bodies; the same by keyboard, and told to screen readers.
 import { button, checkbox, el } from "./dom";
 import { icon, type Icon } from "./icons";
-import { layers, type Layer } from "./mechanism";
+import { fieldLayers, type FieldLayer } from "./fields";
+import { layerColors, layers, type Layer } from "./mechanism";
+import { palettes } from "./palette";
 import { speeds, type Player } from "./player";
 import type { Stage, View } from "./stage";
+import { withUnit } from "./values";
 
 const layerWords: Record<Layer, string> = {
   joints: "Joints",
@@ -14,11 +17,12 @@ const layerWords: Record<Layer, string> = {
   reactions: "Reaction forces",
   moments: "Reaction moments",
   loads: "Forces on bodies",
+  load_moments: "Moments on bodies",
   com: "Centre of mass",
   momentum: "Momentum",
   ghost: "Reference",
 };
-const atFirst: Layer[] = ["joints", "tendons", "obstacles", "loads", "ghost"];
+const atFirst: Layer[] = ["joints", "tendons", "obstacles", "loads", "load_moments", "ghost"];
 // Signs of more joints than these hide the mechanism and cost as much as its bodies; they begin hidden.
 const MANY_JOINTS = 60;
 
@@ -106,12 +110,13 @@ export function panel(stage: Stage, say: (text: string) => void): Panel {
     stage.setLayer(layer, on);
     const box = checkbox(layerWords[layer], on, (now) => stage.setLayer(layer, now));
     box.dataset.layer = layer;
+    box.append(...layerKey(stage, layer));
     show.append(box);
   }
   show.append(checkbox("Grid", true, (on) => stage.setLayer("grid", on)));
   const scale = el("input", { type: "range", id: "arrow-scale", min: "-2", max: "3", step: "0.1", value: "0" });
   scale.addEventListener("input", () => stage.setArrowScale(2 ** Number(scale.value)));
-  if ((["reactions", "moments", "loads", "momentum"] as Layer[]).some((l) => stage.mechanisms.some((m) => m.has(l)))) {
+  if (fieldLayers.some((l) => stage.mechanisms.some((m) => m.has(l)))) {
     show.append(el("label", { for: "arrow-scale", class: "check" }, "Arrows ", scale));
   }
   root.append(viewGroup, show, bodyList(stage, names));
@@ -124,10 +129,21 @@ export function panel(stage: Stage, say: (text: string) => void): Panel {
   return { root, followNext };
 }
 
+// The colour of a layer, and how much its longest arrow is.
+function layerKey(stage: Stage, layer: Layer): HTMLElement[] {
+  const key = layerColors[layer];
+  if (!key) return [];
+  const swatch = el("span", { class: "key", "aria-hidden": "true" });
+  swatch.style.background = `light-dark(${palettes.light[key]}, ${palettes.dark[key]})`;
+  const field = stage.mechanisms.flatMap((m) => m.fields.get(layer as FieldLayer) ?? [])[0];
+  if (!field || !(field.most > 0)) return [swatch];
+  return [swatch, el("span", { class: "unit", title: "the longest arrow of all times" }, `≤ ${withUnit(field.most, field.unit)}`)];
+}
+
 function bodyList(stage: Stage, names: string[]): HTMLElement {
   const rows = names.map((name, i) => {
     const shown = checkbox("shown", true, (on) => {
-      for (const m of stage.mechanisms) m.setShown(m.names.indexOf(name), on);
+      for (const m of stage.mechanisms) m.bodies.setShown(m.names.indexOf(name), on);
       stage.touch();
     });
     const trace = checkbox("trace", stage.mechanisms[0].hasTrace(i), (on) => {

@@ -3,7 +3,7 @@
 import { plainName, type Channel, type Run } from "./data";
 import { Poses } from "./poses";
 import { balanceOf, component, isZero, lengthOf, magnitude, type Curve } from "./series";
-import { references, trackingErrors } from "./tasks";
+import { isReference, references, trackingErrors } from "./tasks";
 
 export interface Series {
   label: string;
@@ -149,7 +149,7 @@ export class Plots {
       this.add({ key: `load ${leaf}`, section: "Joints and loads", title, about: "from outside: disturbances and commands; lengths" }, i, name, channel.unit, channel.path, lengthOf(channel));
     } else if (room === "solver") {
       this.add({ key: "solver", section: "Solver", title: "Newton iterations" }, i, name, "", channel.path, component(channel, 0));
-    } else if (room === "control" && !channel.path.includes("/reference/")) {
+    } else if (room === "control" && !isReference(channel)) {
       this.collectControl(run, i, channel, name, plainName(channel.path.split("/").slice(2).join("/")));
     }
   }

@@ -54,12 +54,11 @@ export class Sticks {
 // Arrows with one head, or two for moments; they begin at a point.
 export class Arrows {
   readonly group = new Group();
-  readonly material: MeshLambertMaterial;
+  readonly material = new MeshLambertMaterial();
   private readonly shafts: InstancedMesh;
   private readonly heads: InstancedMesh[];
 
-  constructor(readonly count: number, readonly radius: number, color: string, heads: 1 | 2) {
-    this.material = new MeshLambertMaterial({ color });
+  constructor(readonly count: number, readonly radius: number, heads: 1 | 2) {
     this.shafts = instanced(new CylinderGeometry(1, 1, 1, 10).rotateX(Math.PI / 2).translate(0, 0, 0.5), this.material, count);
     const cone = new ConeGeometry(1, 1, 14).rotateX(Math.PI / 2).translate(0, 0, -0.5);
     this.heads = Array.from({ length: heads }, () => instanced(cone, this.material, count));
@@ -79,6 +78,15 @@ export class Arrows {
       tip.copy(from).addScaledVector(direction, length - 0.7 * k * head);
       put(mesh, i, tip, turn, scale.set(width, width, head));
     });
+  }
+
+  // Where the renderer has an arrow; null where it has none.
+  ends(i: number): { from: number[]; tip: number[] } | null {
+    this.shafts.getMatrixAt(i, matrix);
+    if (matrix.determinant() === 0) return null;
+    const from = direction.setFromMatrixPosition(matrix).toArray();
+    this.heads[0].getMatrixAt(i, matrix);
+    return { from, tip: direction.setFromMatrixPosition(matrix).toArray() };
   }
 
   hide(i: number): void {

@@ -23,7 +23,7 @@ function expose(page: Page, growth: Growth | null): void {
     playing: () => page.player.playing,
     pixelOf: (name: string, run = 0) => page.stage?.pixelOf(body(name, run), run) ?? null,
     mark: (name: string | null, color?: string, run = 0) => {
-      page.stage?.mechanisms[run]?.mark(name === null ? null : body(name, run), color);
+      page.stage?.mechanisms[run]?.bodies.mark(name === null ? null : body(name, run), color);
       page.stage?.touch();
     },
     render: () => page.stage?.render(true),
@@ -31,6 +31,11 @@ function expose(page: Page, growth: Growth | null): void {
       const camera = page.stage?.camera;
       camera?.updateMatrixWorld();
       return camera ? { matrix: camera.projectionMatrix.clone().multiply(camera.matrixWorldInverse).toArray(), target: page.stage!.controls.target.toArray() } : null;
+    },
+    drawn: (run = 0) => {
+      const mechanism = page.stage?.mechanisms[run];
+      page.stage?.render(true);
+      return mechanism ? mechanism.drawn() : null;
     },
     sample: (path: string, t: number, run = 0) => page.sample(path, t, run),
     series: (path: string, run = 0) => {

@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run as objects of three: built once, then moved to any time.
-import { Box3, Color, Group, Mesh, MeshBasicMaterial, MeshLambertMaterial, Quaternion, Vector3, type InstancedMesh } from "three";
+import { Box3, Group, Mesh, MeshLambertMaterial, Quaternion, Vector3, type InstancedMesh } from "three";
+import { Bodies } from "./bodies";
 import { escapedName, sampleAt, type Channel, type Run } from "./data";
-import { Arrows, hide, instanced, put, Sticks } from "./instances";
-import { bodyNames, Poses, attitudeAt, vectorAt } from "./poses";
+import { Field, fieldLayers, type FieldLayer, type Source } from "./fields";
+import { Ghosts } from "./ghosts";
+import { hide, instanced, put, Sticks } from "./instances";
+import { bodyNames, Poses } from "./poses";
 import { palettes, type Palette, type Theme } from "./palette";
-import { bodyGeometry, dotGeometry, jointGeometry, obstacleGeometry, quat } from "./shapes";
+import { dotGeometry, jointGeometry, obstacleGeometry, quat } from "./shapes";
 import { references, type Reference } from "./tasks";
 import { Trace } from "./traces";
 
-export const layers = ["joints", "frames", "tendons", "obstacles", "reactions", "moments", "loads", "com", "momentum", "ghost"] as const;
+export const layers = ["joints", "frames", "tendons", "obstacles", ...fieldLayers, "com", "ghost"] as const;
 export type Layer = (typeof layers)[number];
+
+// What a layer is drawn in; frames have the three colours of their axes.
+export const layerColors: Partial<Record<Layer, keyof Palette>> & Record<FieldLayer, keyof Palette> = {
+  joints: "joint",
+  tendons: "tendon",
+  obstacles: "obstacle",
+  reactions: "reaction",
+  moments: "moment",
+  loads: "load",
+  load_moments: "loadMoment",
+  momentum: "momentum",
+  com: "com",
+  ghost: "ghost",
+};
 
 const point = new Vector3();
 const end = new Vector3();
-const arrow = new Vector3();
 const turn = new Quaternion();
 const size = new Vector3();
-
-// The longest vector of a channel over the whole run.
-function longest(channel: Channel): number {
-  let best = 0;
-  for (let i = 0; i + 2 < channel.y.length; i += channel.size) {
-    const length = Math.hypot(channel.y[i], channel.y[i + 1], channel.y[i + 2]);
-    if (length > best) best = length;
-  }
-  return best;
-}
-
-interface VectorField {
-  arrows: Arrows;
-  channels: (Channel | undefined)[];
-  unit: number;
-}
 
 export class Mechanism {
   readonly root = new Group();
   readonly poses: Poses;
   readonly names: string[];
-  readonly meshes: Mesh[] = [];
+  readonly bodies: Bodies;
   readonly references: Reference[];
   readonly length: number;
   readonly groups = new Map<Layer, Group>();
@@ -46,37 +46,34 @@ export class Mechanism {
   private readonly joints: { mesh: InstancedMesh; at: number; joint: number }[] = [];
   private readonly telescopes: { sticks: Sticks; at: number; joint: number }[] = [];
   private readonly tendonSticks: { taut: Sticks; slack: Sticks; tendon: number; from: number; tension: Channel | undefined }[] = [];
-  private readonly fields = new Map<Layer, VectorField>();
-  private readonly ghosts: { reference: Reference; body: Group }[] = [];
+  readonly fields = new Map<FieldLayer, Field>();
+  readonly ghosts: Ghosts;
   private readonly axes: Sticks[] = [];
   private readonly materials = new Map<keyof Palette, MeshLambertMaterial>();
-  private marked: { mesh: Mesh; material: Mesh["material"] } | null = null;
-  private shown: boolean[];
   private scale = 1;
   private alone = true;
-  private reach = 1;
 
   constructor(readonly run: Run, readonly index: number, private theme: Theme, private readonly growing: boolean) {
     this.poses = new Poses(run);
     this.names = bodyNames(run);
-    this.shown = this.names.map(() => true);
     this.length = run.scene?.length ?? this.guessLength();
     this.references = references(run);
     for (const layer of layers) this.layer(layer);
-    this.buildBodies();
+    this.bodies = new Bodies(run, this.poses, this.names, this.length);
+    this.root.add(this.bodies.group);
     if (run.scene) {
       this.buildJoints();
       this.buildFrames();
       this.buildTendons();
     }
-    this.buildGhosts();
+    const geometryOf = (body: number) => (body >= 0 ? this.bodies.geometryOf(body) : dotGeometry(0.06 * this.length));
+    this.ghosts = new Ghosts(this.layer("ghost"), this.references, this.poses, geometryOf, this.material("ghost", 0.35));
+    this.buildFields();
   }
 
   // What depends on the size of the whole motion comes after that is known.
   finish(reach: number): void {
-    this.reach = reach;
     this.buildObstacles(reach);
-    this.buildFields();
     this.setTheme(this.theme);
   }
 
@@ -109,16 +106,6 @@ export class Mechanism {
     this.poses.update(this.poses.pathOf(0)?.time[0] ?? 0);
     for (const pose of this.poses.all) if (pose.known) box.expandByPoint(pose.com);
     return box.isEmpty() ? 1 : Math.max(0.1, box.getSize(point).length() / Math.max(2, this.names.length));
-  }
-
-  private buildBodies(): void {
-    this.names.forEach((name, i) => {
-      const geometry = this.run.scene ? bodyGeometry(this.run.scene, i) : dotGeometry(0.08 * this.length);
-      const mesh = new Mesh(geometry, new MeshLambertMaterial());
-      mesh.name = name;
-      this.meshes.push(mesh);
-      this.root.add(mesh);
-    });
   }
 
   private buildJoints(): void {
@@ -171,44 +158,26 @@ export class Mechanism {
   }
 
   private buildFields(): void {
-    const { channels } = this.run;
-    const joints = (this.run.scene?.joints ?? []).map((j) => `joints/${escapedName(j.name)}`);
-    const bodies = this.names.map((n) => `bodies/${escapedName(n)}`);
-    this.field("reactions", "reaction", joints.map((j) => channels.get(`${j}/force`)), 1);
-    this.field("moments", "moment", joints.map((j) => channels.get(`${j}/moment`)), 2);
-    this.field("loads", "load", bodies.map((b) => channels.get(`${b}/force`)), 1);
+    const at = (path: string): Channel | undefined => this.run.channels.get(path);
+    const joints = (leaf: string): Source[] =>
+      (this.run.scene?.joints ?? []).map(({ name, kind }, i) => ({ name, channel: at(`joints/${escapedName(name)}/${leaf}`), place: (out) => kind !== "free" && this.jointPoint(i, out) }));
+    const bodies = (leaf: string): Source[] =>
+      this.names.map((name, i) => ({ name, channel: at(`bodies/${escapedName(name)}/${leaf}`), place: (out) => (out.copy(this.poses.all[i].com), this.poses.known(i)) }));
+    this.field("reactions", joints("force"), 1);
+    this.field("moments", joints("moment"), 2);
+    this.field("loads", bodies("force"), 1);
+    this.field("load_moments", bodies("moment"), 2);
     // Without masses nobody knows the common centre of mass.
     if (!this.run.scene?.bodies.some((b) => b.mass > 0)) return;
-    this.field("momentum", "momentum", [channels.get("momentum/linear")], 1);
+    this.field("momentum", [{ name: "", channel: at("momentum/linear"), place: (out) => this.commonCentre(out) }], 1);
     this.layer("com").add(new Mesh(dotGeometry(0.045 * this.length), this.material("com")));
   }
 
-  private field(layer: Layer, color: keyof Palette, channels: (Channel | undefined)[], heads: 1 | 2): void {
-    const most = channels.reduce((best, c) => Math.max(best, c ? longest(c) : 0), 0);
-    if (!(most > 0) && !(this.growing && channels.some((c) => c))) return;
-    const arrows = new Arrows(channels.length, 0.014 * this.length, palettes[this.theme][color] as string, heads);
-    this.layer(layer).add(arrows.group);
-    this.fields.set(layer, { arrows, channels, unit: most > 0 ? 1 / most : 0 });
-  }
-
-  // A live run has longer vectors and a wider motion than it began with.
-  grow(reach: number): void {
-    this.reach = reach;
-    for (const field of this.fields.values()) {
-      const most = field.channels.reduce((best, c) => Math.max(best, c ? longest(c) : 0), 0);
-      field.unit = most > 0 ? 1 / most : 0;
-    }
-  }
-
-  private buildGhosts(): void {
-    for (const reference of this.references) {
-      const body = new Group();
-      const material = this.material("ghost", 0.35);
-      if (reference.body >= 0) body.add(new Mesh(this.meshes[reference.body].geometry, material));
-      else body.add(new Mesh(dotGeometry(0.06 * this.length), material));
-      this.layer("ghost").add(body);
-      this.ghosts.push({ reference, body });
-    }
+  private field(layer: FieldLayer, sources: Source[], heads: 1 | 2): void {
+    if (!sources.some((s) => s.channel)) return;
+    const field = new Field(this.layer(layer), 0.014 * this.length, sources, heads);
+    if (!(field.longest() > 0) && !this.growing) return void this.layer(layer).clear();
+    this.fields.set(layer, field);
   }
 
   // One run has a colour for every body; several have one each.
@@ -217,23 +186,10 @@ export class Mechanism {
     this.alone = alone;
     const palette = palettes[theme];
     for (const [key, material] of this.materials) material.color.set(palette[key] as string);
-    const colors: [Layer, keyof Palette][] = [["reactions", "reaction"], ["moments", "moment"], ["loads", "load"], ["momentum", "momentum"]];
-    for (const [layer, key] of colors) this.fields.get(layer)?.arrows.material.color.set(palette[key] as string);
-    this.meshes.forEach((mesh, i) => {
-      const material = this.marked?.mesh === mesh ? this.marked.material : mesh.material;
-      (material as MeshLambertMaterial).color.set(alone ? palette.bodies[i % palette.bodies.length] : palette.series[this.index % palette.series.length]);
-    });
+    for (const [layer, field] of this.fields) field.arrows.material.color.set(palette[layerColors[layer]] as string);
+    this.bodies.setColors((i) => (alone ? palette.bodies[i % palette.bodies.length] : palette.series[this.index % palette.series.length]));
     for (const [i, trace] of this.traces) trace.setColor(this.traceColor(i));
-  }
-
-  // Overlaid runs shine through each other.
-  setTransparent(transparent: boolean): void {
-    for (const mesh of this.meshes) {
-      const material = (this.marked?.mesh === mesh ? this.marked.material : mesh.material) as MeshLambertMaterial;
-      material.transparent = transparent;
-      material.opacity = transparent ? 0.55 : 1;
-      material.needsUpdate = true;
-    }
+    this.ghosts.setColor(palette.ghost);
   }
 
   private traceColor(body: number): string {
@@ -241,9 +197,6 @@ export class Mechanism {
     return series[(this.alone ? body : this.index) % series.length];
   }
 
-  setShown(body: number, shown: boolean): void {
-    if (body >= 0) this.shown[body] = shown;
-  }
   setArrowScale(scale: number): void {
     this.scale = scale;
   }
@@ -264,34 +217,16 @@ export class Mechanism {
     return this.traces.has(body);
   }
 
-  // For tests: the body in one flat colour, in front of everything; null gives it back its own.
-  mark(body: number | null, color = "#ff00ff"): void {
-    if (this.marked) {
-      this.marked.mesh.material = this.marked.material;
-      this.marked.mesh.renderOrder = 0;
-      this.marked = null;
-    }
-    const mesh = body === null ? undefined : this.meshes[body];
-    if (!mesh) return;
-    this.marked = { mesh, material: mesh.material };
-    mesh.material = new MeshBasicMaterial({ color: new Color(color), depthTest: false, transparent: true, toneMapped: false });
-    mesh.renderOrder = 1000;
-  }
-
   // Whether a layer is drawn costs nothing while it is hidden.
   update(t: number): void {
     this.poses.update(t);
-    this.meshes.forEach((mesh, i) => {
-      const pose = this.poses.all[i];
-      mesh.visible = pose.known && this.shown[i];
-      mesh.position.copy(this.run.scene ? pose.origin : pose.com);
-      mesh.quaternion.copy(pose.q);
-    });
+    this.bodies.update();
     if (this.layer("joints").visible) this.updateJoints();
     if (this.layer("frames").visible) this.updateFrames();
     if (this.layer("tendons").visible) this.updateTendons(t);
-    if (this.layer("ghost").visible) this.updateGhosts(t);
-    this.updateFields(t);
+    this.ghosts.update(t);
+    for (const field of this.fields.values()) field.update(t, this.scale);
+    this.updateCentre();
     for (const [i, trace] of this.traces) {
       const path = this.poses.pathOf(i);
       if (path && path.size === 3) trace.refresh(path);
@@ -349,24 +284,6 @@ export class Mechanism {
     }
   }
 
-  private updateGhosts(t: number): void {
-    for (const { reference, body } of this.ghosts) {
-      const { p, q, atP, atQ } = reference;
-      const turned = attitudeAt(q, t, turn);
-      if (!turned) {
-        if (reference.body >= 0) turn.copy(this.poses.all[reference.body].q);
-        else turn.identity();
-      } else {
-        turn.multiply(atQ.clone().invert());
-      }
-      const placed = vectorAt(p, t, point);
-      if (!placed && reference.body >= 0) this.poses.toWorld(reference.body, point.copy(atP));
-      body.visible = placed || turned;
-      body.quaternion.copy(turn);
-      body.position.copy(point).sub(end.copy(atP).applyQuaternion(turn));
-    }
-  }
-
   // The common centre of mass; false where no mass is known.
   commonCentre(out: Vector3): boolean {
     let mass = 0;
@@ -380,23 +297,15 @@ export class Mechanism {
     return mass > 0;
   }
 
-  private updateFields(t: number): void {
-    const joints = this.run.scene?.joints ?? [];
-    for (const [layer, { arrows, channels, unit }] of this.fields) {
-      if (!this.layer(layer).visible) continue;
-      channels.forEach((channel, i) => {
-        let placed = true;
-        if (layer === "loads") point.copy(this.poses.all[i].com);
-        else if (layer === "momentum") placed = this.commonCentre(point);
-        else placed = joints[i].kind !== "free" && this.jointPoint(i, point);
-        if (!placed || !vectorAt(channel, t, arrow)) arrows.hide(i);
-        else arrows.set(i, point, arrow.multiplyScalar(unit * this.scale * 0.24 * this.reach));
-      });
-    }
-    const com = this.layer("com");
-    if (com.visible && com.children.length > 0) {
-      com.children[0].visible = this.commonCentre(point);
-      com.children[0].position.copy(point);
-    }
+  // What the renderer was told, for tests.
+  drawn() {
+    const arrows = [...this.fields].flatMap(([layer, field]) => (field.layer.visible ? field.drawn().map((a) => ({ layer, ...a })) : []));
+    return { arrows, ghosts: this.ghosts.drawn() };
+  }
+
+  private updateCentre(): void {
+    const dot = this.layer("com").children[0];
+    if (!dot || !this.layer("com").visible) return;
+    dot.visible = this.commonCentre(dot.position);
   }
 }

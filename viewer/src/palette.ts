@@ -15,6 +15,7 @@ export interface Palette {
   reaction: string;
   moment: string;
   load: string;
+  loadMoment: string;
   momentum: string;
   com: string;
   ghost: string;
@@ -37,6 +38,7 @@ const light: Palette = {
   reaction: "#c4500a",
   moment: "#a8497f",
   load: "#0067a5",
+  loadMoment: "#8a6a00",
   momentum: "#00805c",
   com: "#1c2430",
   ghost: "#5a4fb0",
@@ -59,6 +61,7 @@ const dark: Palette = {
   reaction: "#ff9b5c",
   moment: "#e49bc4",
   load: "#5cb8f2",
+  loadMoment: "#e0c14a",
   momentum: "#4ccfa2",
   com: "#f2f5f8",
   ghost: "#b3a9ff",

@@ -56,6 +56,21 @@ export function rod(a: Vector3, b: Vector3, radius: number, sides = 12): BufferG
   return geometry.applyMatrix4(new Matrix4().compose(a.clone().addScaledVector(along, 0.5), turn, new Vector3(1, 1, 1)));
 }
 
+// Joint points of a body, in its own frame.
+function jointPoints(scene: Scene, index: number): number[][] {
+  return scene.joints.flatMap((joint) => {
+    if (joint.kind === "free") return [];
+    return [...(joint.parent === index ? [joint.atParent.p] : []), ...(joint.child === index ? [joint.atChild.p] : [])];
+  });
+}
+
+// Bodies of the same key have the same geometry.
+export function bodyKey(scene: Scene, index: number): string {
+  const { shapes, com } = scene.bodies[index];
+  if (shapes.length === 0) return JSON.stringify([com, jointPoints(scene, index)]);
+  return shapes.some((s) => s.kind === "mesh") ? String(index) : JSON.stringify(shapes);
+}
+
 // Without shapes: a ball at the centre of mass and rods from there to every joint point.
 function plainParts(scene: Scene, index: number): BufferGeometry[] {
   const com = vec(scene.bodies[index].com);
@@ -64,13 +79,8 @@ function plainParts(scene: Scene, index: number): BufferGeometry[] {
   const ball = new SphereGeometry(2.2 * thickness, sides, sides);
   ball.translate(com.x, com.y, com.z);
   const parts: BufferGeometry[] = [ball];
-  for (const joint of scene.joints) {
-    if (joint.kind === "free") continue;
-    for (const [body, at] of [[joint.parent, joint.atParent], [joint.child, joint.atChild]] as const) {
-      if (body !== index) continue;
-      const end = vec(at.p);
-      if (end.distanceTo(com) > thickness) parts.push(rod(com, end, thickness, sides));
-    }
+  for (const end of jointPoints(scene, index).map(vec)) {
+    if (end.distanceTo(com) > thickness) parts.push(rod(com, end, thickness, sides));
   }
   return parts;
 }

@@ -15,6 +15,7 @@ import {
 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Run } from "./data";
+import { fieldLayers } from "./fields";
 import { Mechanism, type Layer } from "./mechanism";
 import { palettes, type Theme } from "./palette";
 
@@ -58,6 +59,7 @@ export class Stage {
     for (const mechanism of this.mechanisms) this.scene.add(mechanism.root);
     this.measure();
     for (const mechanism of this.mechanisms) mechanism.finish(this.reach());
+    this.scaleFields();
     this.scene.add(new AmbientLight(0xffffff, 1.5), this.sun, this.sun.target);
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener("change", () => (this.dirty = true));
@@ -105,14 +107,14 @@ export class Stage {
 
   private include(mechanism: Mechanism, t: number): void {
     mechanism.poses.update(t);
-    mechanism.meshes.forEach((mesh, i) => {
-      const pose = mechanism.poses.all[i];
+    mechanism.poses.all.forEach((pose, i) => {
       if (!pose.known) return;
-      if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
-      const { min, max } = mesh.geometry.boundingBox!;
+      const geometry = mechanism.bodies.geometryOf(i);
+      if (!geometry.boundingBox) geometry.computeBoundingBox();
+      const { min, max } = geometry.boundingBox!;
       for (let corner = 0; corner < 8; ++corner) {
         point.set(corner & 1 ? max.x : min.x, corner & 2 ? max.y : min.y, corner & 4 ? max.z : min.z);
-        this.includeBall(point.applyQuaternion(pose.q).add(mechanism.run.scene ? pose.origin : pose.com), 0);
+        this.includeBall(point.applyQuaternion(pose.q).add(mechanism.bodies.placeOf(i)), 0);
       }
     });
     for (const joint of mechanism.run.scene?.joints ?? []) {
@@ -165,7 +167,7 @@ export class Stage {
     this.mechanisms.forEach((mechanism, i) => {
       const shift = this.sideBySide ? (i - 0.5 * (count - 1)) * step : 0;
       mechanism.root.position.copy(this.across).multiplyScalar(shift);
-      mechanism.setTransparent(!this.sideBySide && count > 1);
+      mechanism.bodies.setTransparent(!this.sideBySide && count > 1);
     });
     this.dirty = true;
   }
@@ -188,6 +190,18 @@ export class Stage {
     this.grid.position.copy(centre).addScaledVector(this.up, low - centre.dot(this.up));
     this.grid.visible = this.gridShown;
     this.scene.add(this.grid);
+  }
+
+  // Arrows of a layer have one scale in all runs.
+  private scaleFields(): void {
+    for (const layer of fieldLayers) {
+      const fields = this.mechanisms.flatMap((m) => m.fields.get(layer) ?? []);
+      const most = fields.reduce((best, field) => Math.max(best, field.longest()), 0);
+      for (const field of fields) {
+        field.most = most;
+        field.reach = 0.24 * this.reach();
+      }
+    }
   }
 
   setView(view: View): void {
@@ -269,7 +283,7 @@ export class Stage {
   // A live run has grown: room for all of it, without moving the camera.
   grow(): void {
     this.measure();
-    for (const mechanism of this.mechanisms) mechanism.grow(this.reach());
+    this.scaleFields();
     this.placeGrid();
     this.touch();
   }

@@ -16,21 +16,30 @@ export interface Reference {
   atQ: Quaternion;
 }
 
+const pattern = /^(control\/([^/]+)\/reference_([^/]+))_([pq])$/;
+
+// A channel that says where a task shall be, or how it shall be turned.
+export function isReference(channel: Channel | undefined): boolean {
+  const match = channel && pattern.exec(channel.path);
+  return !!match && channel.size === (match[4] === "p" ? 3 : 4);
+}
+
 export function references(run: Run): Reference[] {
   const found = new Map<string, Reference>();
-  for (const path of run.channels.keys()) {
-    const match = /^(control\/([^/]+)\/reference\/([^/]+))\/[pq]$/.exec(path);
-    if (!match || found.has(match[1])) continue;
-    const name = plainName(match[3]);
-    found.set(match[1], { path: match[1], controller: plainName(match[2]), name, ...channelsOf(run, match[1]), ...placeOf(run, match[1], name) });
+  for (const channel of run.channels.values()) {
+    if (!isReference(channel)) continue;
+    const [, path, controller, task] = pattern.exec(channel.path)!;
+    if (found.has(path)) continue;
+    const name = plainName(task);
+    found.set(path, { path, controller: plainName(controller), name, ...channelsOf(run, path), ...placeOf(run, path, name) });
   }
   return [...found.values()];
 }
 
+// A task may have either alone.
 function channelsOf(run: Run, path: string): { p: Channel | undefined; q: Channel | undefined } {
-  const p = run.channels.get(`${path}/p`);
-  const q = run.channels.get(`${path}/q`);
-  return { p: p?.size === 3 ? p : undefined, q: q?.size === 4 ? q : undefined };
+  const [p, q] = [run.channels.get(`${path}_p`), run.channels.get(`${path}_q`)];
+  return { p: isReference(p) ? p : undefined, q: isReference(q) ? q : undefined };
 }
 
 function placeOf(run: Run, path: string, name: string): { body: number; atP: Vector3; atQ: Quaternion } {

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { readPng } from "./png";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -39,6 +40,10 @@ export interface Invar {
   mark(name: string | null, color?: string, run?: number): void;
   view(): { matrix: number[]; target: number[] };
   render(): void;
+  drawn(run?: number): {
+    arrows: { layer: string; name: string; from: number[]; tip: number[] }[];
+    ghosts: { path: string; visible: boolean; p: number[]; q: number[] }[];
+  };
   sample(path: string, t: number, run?: number): number[] | null;
   series(path: string, run?: number): { size: number; time: number[]; y: number[] } | null;
   plots(): { title: string; made: boolean; lineTime: number; series: { label: string; run: number; path: string; on: boolean; now: number }[] }[];
@@ -78,4 +83,29 @@ export async function open(browser: Browser, address: string, options: BrowserCo
 // Until the page has drawn what it was told.
 export async function settled(page: Page): Promise<void> {
   await page.evaluate(() => new Promise<void>((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+}
+
+// Where a point of the World is in the canvas, in CSS pixels.
+export async function projected(page: Page, p: number[]): Promise<{ x: number; y: number }> {
+  const { matrix } = await page.evaluate(() => window.invar.view());
+  const box = (await page.locator(".canvas canvas").boundingBox())!;
+  const [x, y, , w] = [0, 1, 2, 3].map((row) => [...p, 1].reduce((sum, v, k) => sum + matrix[4 * k + row] * v, 0));
+  return { x: (0.5 + (0.5 * x) / w) * box.width, y: (0.5 - (0.5 * y) / w) * box.height };
+}
+
+// Pixels of the canvas that something changes, as columns and rows.
+export async function changedPixels(page: Page, act: () => Promise<void>): Promise<[number, number][]> {
+  const picture = async () => {
+    await page.evaluate(() => window.invar.render());
+    await settled(page);
+    return readPng(await page.locator(".canvas canvas").screenshot());
+  };
+  const a = await picture();
+  await act();
+  const b = await picture();
+  const changed: [number, number][] = [];
+  for (let i = 0, at = 0; i < a.width * a.height; ++i, at += a.depth) {
+    if ([0, 1, 2].some((k) => Math.abs(a.pixels[at + k] - b.pixels[at + k]) > 12)) changed.push([i % a.width, Math.floor(i / a.width)]);
+  }
+  return changed;
 }

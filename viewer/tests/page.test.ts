@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { launch, open, report, settled, type Opened } from "./browser";
+import { changedPixels, launch, open, projected, report, settled, type Opened } from "./browser";
 import { centroid, readPng } from "./png";
 import { data, END, FINE, hand, OFFSET, poses, run, scene } from "./sample";
 
@@ -29,20 +29,7 @@ const bring = async (title: string): Promise<void> => {
   await page.waitForFunction((name) => window.invar.plots().find((p) => p.title === name)?.made, title);
   await settled(page);
 };
-// Pixels of the canvas that are not those of another picture of it.
-async function canvasChange(act: () => Promise<void>): Promise<number> {
-  const picture = async () => {
-    await page.evaluate(() => window.invar.render());
-    await settled(page);
-    return readPng(await page.locator(".canvas canvas").screenshot());
-  };
-  const a = await picture();
-  await act();
-  const b = await picture();
-  let changed = 0;
-  for (let i = 0; i < a.pixels.length; i += a.depth) if ([0, 1, 2].some((k) => Math.abs(a.pixels[i + k] - b.pixels[i + k]) > 12)) ++changed;
-  return changed;
-}
+const canvasChange = async (act: () => Promise<void>): Promise<number> => (await changedPixels(page, act)).length;
 
 test("a report opens from disk without network, requests or messages of the console", async () => {
   assert.deepEqual(shown.trouble, []);
@@ -63,10 +50,7 @@ test("the drawn middle of a body lies within 3 pixels of where its centre of mas
     const canvas = page.locator(".canvas canvas");
     const box = (await canvas.boundingBox())!;
     const drawn = centroid(readPng(await canvas.screenshot()), [255, 0, 255]);
-    const { matrix } = await page.evaluate(() => window.invar.view());
-    const p = [...poses(t).mark.p, 1];
-    const [x, y, , w] = [0, 1, 2, 3].map((row) => p.reduce((sum, v, k) => sum + matrix[4 * k + row] * v, 0));
-    const expected = { x: (0.5 + (0.5 * x) / w) * box.width, y: (0.5 - (0.5 * y) / w) * box.height };
+    const expected = await projected(page, poses(t).mark.p);
     const told = (await page.evaluate(() => window.invar.pixelOf("mark")))!;
     assert.ok(drawn.count > 60, `the body is drawn at ${t} s: ${drawn.count} pixels`);
     assert.ok(Math.hypot(drawn.x - expected.x, drawn.y - expected.y) < 3, `at ${t} s drawn at ${drawn.x}, ${drawn.y}, expected ${expected.x}, ${expected.y}`);
@@ -82,24 +66,19 @@ test("the drawn attitude is that of the data", async () => {
   for (const t of [0.4, 2.6]) {
     await seek(t);
     const picture = readPng(await canvas.screenshot());
-    const { matrix } = await page.evaluate(() => window.invar.view());
-    const box = (await canvas.boundingBox())!;
     const { p, q } = poses(t).mark;
     const { turned } = await import("./sample");
     // All corners of the box are at the rim of what is drawn or inside: the hull of both has the same extent.
     const corners = [-1, 1].flatMap((i) => [-1, 1].flatMap((j) => [-1, 1].map((k) => turned(q, [0.1 * i, 0.06 * j, 0.04 * k]).map((v, c) => v + p[c]))));
-    const pixels = corners.map((c) => {
-      const [x, y, , w] = [0, 1, 2, 3].map((row) => [...c, 1].reduce((sum, v, k) => sum + matrix[4 * k + row] * v, 0));
-      return [(0.5 + (0.5 * x) / w) * box.width, (0.5 - (0.5 * y) / w) * box.height];
-    });
+    const pixels = await Promise.all(corners.map((c) => projected(page, c)));
     let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
     for (let i = 0, at = 0; i < picture.width * picture.height; ++i, at += picture.depth) {
       if (Math.abs(picture.pixels[at] - 255) > 40 || picture.pixels[at + 1] > 40 || Math.abs(picture.pixels[at + 2] - 255) > 40) continue;
       [left, right] = [Math.min(left, i % picture.width), Math.max(right, (i % picture.width) + 1)];
       [top, bottom] = [Math.min(top, Math.floor(i / picture.width)), Math.max(bottom, Math.floor(i / picture.width) + 1)];
     }
-    const xs = pixels.map((c) => c[0]);
-    const ys = pixels.map((c) => c[1]);
+    const xs = pixels.map((c) => c.x);
+    const ys = pixels.map((c) => c.y);
     const off = [left - Math.min(...xs), right - Math.max(...xs), top - Math.min(...ys), bottom - Math.max(...ys)];
     assert.ok(off.every((d) => Math.abs(d) < 3), `edges at ${t} s are off by ${off.map((d) => d.toFixed(1)).join(", ")} pixels`);
   }
@@ -194,7 +173,7 @@ test("a click into a plot sets the time, a drag zooms all plots, a double click 
 test("toggles act: layers and bodies appear and vanish, traces too", async () => {
   await page.evaluate(() => scrollTo(0, 0));
   await seek(1.5);
-  for (const layer of ["joints", "frames", "tendons", "obstacles", "reactions", "loads", "com", "momentum", "ghost"]) {
+  for (const layer of ["joints", "frames", "tendons", "obstacles", "reactions", "loads", "load_moments", "com", "momentum", "ghost"]) {
     const box = page.locator(`[data-layer="${layer}"] input`);
     const changed = await canvasChange(async () => void (await box.click()));
     assert.ok(changed > 15, `${layer} changes ${changed} pixels`);
@@ -202,7 +181,7 @@ test("toggles act: layers and bodies appear and vanish, traces too", async () =>
   }
   await page.locator(".bodies summary").click();
   for (const label of ["show upper", "trace of upper"]) {
-    const changed = await canvasChange(async () => void (await page.getByLabel(label).click()));
+    const changed = await canvasChange(async () => void (await page.locator(".bodies").getByLabel(label).click()));
     assert.ok(changed > 50, `${label} changes ${changed} pixels`);
   }
   assert.equal(await page.locator('[data-layer="moments"]').count(), 0, "what is zero has no toggle");

@@ -72,7 +72,7 @@ export function scene(): Json {
       { kind: "capsule", a: [1, 1, -1], b: [1, 1, 0], radius: 0.1 },
       { kind: "half_space", a: [0, 0, -2.2], normal: [0, 0, 1] },
     ],
-    tasks: [{ path: "control/arm/reference/hand", body: 1, p: [0, 0, -0.8], q: identity }],
+    tasks: [{ path: "control/arm/reference_hand", body: 1, p: [0, 0, -0.8], q: identity }],
     limits: [{ path: "control/arm/input_motor", lower: -4, upper: 4 }],
   };
 }
@@ -82,8 +82,9 @@ function channel(path: string, unit: string, meaning: string, size: number, at: 
   return { path, unit, meaning, size, time, y: pack(at.flatMap(make)) };
 }
 
-// Where the reference of the hand is: a fixed way beside the hand.
+// Where the reference of the hand is: a fixed way beside the hand, and turned by a tenth.
 export const OFFSET = [0.03, 0, 0.04];
+export const wanted = (t: number): number[] => product(poses(t).lower.q, about([1, 0, 0], 0.1));
 export const hand = (t: number): number[] => {
   const { lower } = poses(t);
   return plus(lower.p, turned(lower.q, [0, 0, -0.4]));
@@ -99,7 +100,10 @@ export function channels(at: number[], coarse: number[]): Json[] {
   const three = (path: string, unit: string, make: Maker): Json => channel(path, unit, "World", 3, at, make, 1);
   return [
     ...bodies,
-    three("bodies/mark/force", "N", (t) => (t > 1 && t < 2 ? [0, 0, 3] : [0, 0, 0])),
+    three("bodies/mark/force", "N", (t) => (t > 1 && t < 2 ? [0, 0, -3] : [0, 0, 0])),
+    three("bodies/lower/force", "N", () => [1.5, 0, 0]),
+    three("bodies/upper/moment", "N m", (t) => [0, 0.5 * Math.cos(t), 0]),
+    three("bodies/mark/moment", "N m", () => [0.3, 0, 0.4]),
     one("joints/hinge/q", "rad", (t) => 0.9 * Math.cos(1.3 * t)),
     one("joints/elbow/q", "rad", (t) => 0.7 * Math.sin(2.1 * t)),
     three("joints/hinge/force", "N", (t) => [5 * Math.sin(t), 0, 20 + 8 * Math.cos(2 * t)]),
@@ -122,8 +126,8 @@ export function channels(at: number[], coarse: number[]): Json[] {
     one("control/arm/stiffness_1", "N/m", (t) => 100 + 10 * Math.sin(t)),
     one("control/arm/stiffness_2", "N/m", () => 60),
     one("control/arm/clearance", "m", (t) => (t < 3 ? NaN : 0.2 + 0.1 * Math.sin(t))),
-    channel("control/arm/reference/hand/p", "m", "World", 3, coarse, (t) => plus(hand(t), OFFSET)),
-    channel("control/arm/reference/hand/q", "1", "", 4, coarse, (t) => poses(t).lower.q),
+    channel("control/arm/reference_hand_p", "m", "World", 3, coarse, (t) => plus(hand(t), OFFSET)),
+    channel("control/arm/reference_hand_q", "1", "", 4, coarse, wanted),
     one("solver/iterations", "1", (t) => 2 + Math.round(Math.sin(5 * t))),
     one("solver/substeps", "1", () => 1),
   ];
@@ -173,8 +177,8 @@ export function data(...runs: Json[]): Json {
 }
 
 // A hundred links that swing like a whip.
-export function chain(links = 100, samples = 400): Json {
-  const at = times(8, samples);
+export function chain(links = 100, samples = 400, end = 8): Json {
+  const at = times(end, samples);
   const angle = (i: number, t: number): number => 0.5 * Math.sin(1.5 * t - 0.08 * i);
   const all: Json[] = [];
   const knots = at.map((t) => {
@@ -188,6 +192,9 @@ export function chain(links = 100, samples = 400): Json {
     all.push({ path: `bodies/link${i}/q`, unit: "1", meaning: "", size: 4, time: 0, y: pack(at.flatMap((t) => about([0, 1, 0], -angle(i, t)))) });
     all.push({ path: `joints/hinge${i}/q`, unit: "rad", meaning: "", size: 1, time: 0, y: pack(at.map((t) => angle(i, t))) });
   }
+  for (const [k, name] of ["kinetic", "potential", "total"].entries()) all.push(channel(`energy/${name}`, "J", "", 1, at, (t) => 5 + k + Math.sin(3 * t + k)));
+  all.push(channel("energy/balance", "J", "", 1, at, (t) => 1e-12 * Math.sin(40 * t)));
+  for (const name of ["linear", "angular"]) all.push(channel(`momentum/${name}`, "N s", "", 3, at, (t) => [Math.sin(t), Math.cos(t), 0.1]));
   const place = (z: number): Json => ({ p: [0, 0, z], q: identity });
   const bodies = Array.from({ length: links }, (_, i) => ({ name: `link${i}`, mass: 0.1, com: [0, 0, 0], shapes: [{ kind: "capsule", p: [0, 0, 0], q: identity, radius: 0.015, length: 0.08, axis: 2 }] }));
   const joints = bodies.map((_, i) => ({ name: `hinge${i}`, kind: "revolute", parent: i - 1, child: i, at_parent: place(i === 0 ? 0 : -0.05), at_child: place(0.05) }));

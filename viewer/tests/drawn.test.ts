@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws of what is drawn around the bodies: arrows, ghosts of references, ellipsoids of stiffness.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { changedPixels, launch, open, projected, report, settled, type Opened } from "./browser";
+import { COARSE, data, hand, OFFSET, poses, run, turned, wanted } from "./sample";
+
+let browser: Browser;
+before(async () => {
+  browser = await launch();
+});
+after(async () => {
+  await browser.close();
+});
+
+interface Loose {
+  [key: string]: any;
+}
+const near = (a: number[], b: number[], bound: number, what: string): void =>
+  assert.ok(a.length === b.length && a.every((x, k) => Math.abs(x - b[k]) < bound), `${what}: ${a.join(", ")} instead of ${b.join(", ")}`);
+const at = async ({ page }: Opened, t: number) => {
+  await page.evaluate((now) => window.invar.seek(now), t);
+  await settled(page);
+  return page.evaluate(() => window.invar.drawn());
+};
+const without = (...leaves: string[]): Loose => {
+  const made: Loose = run();
+  made.channels = made.channels.filter((c: Loose) => !leaves.includes(c.path));
+  return made;
+};
+
+// Matrices of the renderer are of single precision: places of some metres are rounded by 1e-7 of that.
+const SINGLE = 1e-6;
+
+test("arrows of forces and moments begin at centres of mass and are as long as their vectors", async () => {
+  const opened = await open(browser, report("arrows", data()));
+  const { page } = opened;
+  const t = COARSE[75];
+  const { arrows } = await at(opened, t);
+  const arrow = (layer: string, name: string): { from: number[]; way: number[] } => {
+    const found = arrows.find((a) => a.layer === layer && a.name === name);
+    assert.ok(found, `${layer} of ${name} is drawn`);
+    return { from: found.from, way: found.tip.map((x, k) => x - found.from[k]) };
+  };
+  const force = arrow("loads", "mark");
+  const length = Math.hypot(...force.way);
+  near(force.from, poses(t).mark.p, SINGLE, "a force begins at the centre of mass");
+  near(force.way, [0, 0, -length], SINGLE, "and points along itself");
+  near(arrow("loads", "lower").from, poses(t).lower.p, SINGLE, "the other begins at its own");
+  near(arrow("loads", "lower").way, [length / 2, 0, 0], SINGLE, "1.5 N is half as long as 3 N");
+  near(arrow("load_moments", "mark").from, poses(t).mark.p, SINGLE, "a moment begins there too");
+  const moments = arrow("load_moments", "mark").way;
+  near(moments, [0.6 * length, 0, 0.8 * length], SINGLE, "the longest moment, 0.5 N m, has the same length");
+  near(arrow("load_moments", "upper").way, [0, Math.cos(t) * length, 0], SINGLE, "and the other its share");
+  assert.equal(arrows.filter((a) => a.layer === "loads").length, 2, "bodies without forces have no arrows");
+  // Of what is drawn around it the lowest pixel is the tip: a cone of one pixel there may be half a row off, and rims are blended.
+  const pixels = await changedPixels(page, async () => void (await page.locator('[data-layer="loads"] input').click()));
+  const tip = await projected(page, force.from.map((x, k) => x + force.way[k]));
+  const around = pixels.filter(([x, y]) => Math.hypot(x - tip.x, y - tip.y) < 40);
+  const lowest = around.reduce((a, b) => (b[1] > a[1] ? b : a), [NaN, -1]);
+  assert.ok(Math.hypot(lowest[0] + 0.5 - tip.x, lowest[1] + 0.5 - tip.y) < 3, `drawn to ${lowest.join(", ")}, expected ${tip.x}, ${tip.y}`);
+  assert.deepEqual((await at(opened, t)).arrows.filter((a) => a.layer === "loads"), [], "a layer that is hidden is not drawn");
+  await page.locator('[data-layer="loads"] input').click();
+  await page.locator("#arrow-scale").evaluate((slider: HTMLInputElement) => {
+    slider.value = "1";
+    slider.dispatchEvent(new Event("input"));
+  });
+  const longer = (await at(opened, t)).arrows.find((a) => a.layer === "loads" && a.name === "mark")!;
+  near(longer.tip, poses(t).mark.p.map((x, k) => x + 2 * force.way[k]), SINGLE, "arrows can be made longer");
+  assert.match((await page.locator('[data-layer="loads"]').textContent())!, /Forces on bodies≤ 3 N$/);
+  assert.match((await page.locator('[data-layer="load_moments"]').textContent())!, /Moments on bodies≤ 0.5 N m$/);
+  const colors = await page.locator(".layers .key").evaluateAll((keys) => keys.map((k) => getComputedStyle(k).backgroundColor));
+  assert.equal(colors.length, new Set(colors).size + 1, "colours differ, but for tendons and moments on bodies");
+  const { arrows: later } = await at(opened, 3);
+  assert.ok(!later.some((a) => a.layer === "loads" && a.name === "mark"), "a force that has ended has no arrow");
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+});
+
+test("arrows of a layer have one scale in all runs of a comparison", async () => {
+  const weak = without("bodies/mark/force");
+  const { page, close } = await open(browser, report("scales", data(run("strong"), { ...weak, name: "weak" })));
+  await page.evaluate(() => window.invar.seek(1.5));
+  const lengths = await page.evaluate(() => [0, 1].map((k) => window.invar.drawn(k).arrows.find((a) => a.layer === "loads" && a.name === "lower")!).map((a) => a.tip[0] - a.from[0]));
+  assert.ok(lengths[0] > 0.01 && Math.abs(lengths[0] - lengths[1]) < SINGLE, lengths.join(" "));
+  await close();
+});
+
+// The task is a place 0.8 m down the lower rod.
+test("the ghost stands where the reference wants the body, with position, attitude or both", async () => {
+  const t = COARSE[40];
+  const [p, q] = ["control/arm/reference_hand_p", "control/arm/reference_hand_q"];
+  for (const left of [[], [q], [p]]) {
+    const place = left.includes(p) ? hand(t) : hand(t).map((x, k) => x + OFFSET[k]);
+    const attitude = left.includes(q) ? poses(t).lower.q : wanted(t);
+    const opened = await open(browser, report("ghost", data(without(...left))));
+    const { ghosts } = await at(opened, t);
+    assert.deepEqual(ghosts.map((g) => [g.path, g.visible]), [["control/arm/reference_hand", true]]);
+    // Numbers of size one after a dozen roundings.
+    near(ghosts[0].p, place.map((x, k) => x - turned(attitude, [0, 0, -0.8])[k]), 1e-14, `place without ${left.join()}`);
+    near(ghosts[0].q, attitude, 1e-14, `attitude without ${left.join()}`);
+    const plots = await opened.page.evaluate(() => window.invar.plots());
+    const error = (label: string): number | undefined => plots.flatMap((plot) => plot.series).find((s) => s.label === label)?.now;
+    if (left.includes(p)) assert.equal(error("hand position"), undefined);
+    else near([error("hand position")!], [Math.hypot(...OFFSET)], 1e-14, "error of place");
+    if (left.includes(q)) assert.equal(error("hand attitude"), undefined);
+    else near([error("hand attitude")!], [0.1], 1e-14, "error of attitude");
+    assert.deepEqual(opened.trouble, []);
+    await opened.close();
+  }
+});
