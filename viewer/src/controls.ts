@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything to press: playing, views, what is drawn, bodies; the same by keyboard, and told to screen readers.
+import { plainName } from "./data";
 import { button, checkbox, el } from "./dom";
 import { icon, type Icon } from "./icons";
 import { fieldLayers, type FieldLayer } from "./fields";
 import { layerColors, layers, type Layer } from "./mechanism";
 import { palettes } from "./palette";
+import { runLetter } from "./plots";
 import { speeds, type Player } from "./player";
 import type { Stage, View } from "./stage";
-import { withUnit } from "./values";
+import { shortNumber, withUnit } from "./values";
 
 const layerWords: Record<Layer, string> = {
   joints: "Joints",
@@ -21,8 +23,9 @@ const layerWords: Record<Layer, string> = {
   com: "Centre of mass",
   momentum: "Momentum",
   ghost: "Reference",
+  stiffness: "Stiffness",
 };
-const atFirst: Layer[] = ["joints", "tendons", "obstacles", "loads", "load_moments", "ghost"];
+const atFirst: Layer[] = ["joints", "tendons", "obstacles", "loads", "load_moments", "ghost", "stiffness"];
 // Signs of more joints than these hide the mechanism and cost as much as its bodies; they begin hidden.
 const MANY_JOINTS = 60;
 
@@ -87,6 +90,8 @@ const views: [View, string][] = [["front", "Front"], ["side", "Side"], ["top", "
 
 export interface Panel {
   root: HTMLElement;
+  setTime(t: number): void;
+  toggle(layer: Layer): void;
   followNext(): void;
 }
 
@@ -119,14 +124,36 @@ export function panel(stage: Stage, say: (text: string) => void): Panel {
   if (fieldLayers.some((l) => stage.mechanisms.some((m) => m.has(l)))) {
     show.append(el("label", { for: "arrow-scale", class: "check" }, "Arrows ", scale));
   }
-  root.append(viewGroup, show, bodyList(stage, names));
+  const { rows, setTime } = principalValues(stage);
+  root.append(viewGroup, show, rows, bodyList(stage, names));
+  const toggle = (layer: Layer): void => show.querySelector<HTMLInputElement>(`[data-layer="${layer}"] input`)?.click();
   const followNext = (): void => {
     const next = stage.following + 1 < names.length ? stage.following + 1 : -1;
     stage.follow(next);
     follow.value = String(next);
     say(next < 0 ? "the camera stays" : `the camera follows ${names[next]}`);
   };
-  return { root, followNext };
+  return { root, setTime, toggle, followNext };
+}
+
+// Principal values of all ellipsoids at the present time.
+function principalValues(stage: Stage): { rows: HTMLElement; setTime(t: number): void } {
+  const rows = el("dl", { class: "principal" });
+  const cells = stage.mechanisms.map((mechanism, run) =>
+    mechanism.ellipsoids.all.map(({ matrix }) => {
+      const cell = el("dd", { "data-path": matrix.path });
+      const of = plainName(matrix.path.replace(/^control\//, "").replace(/\/stiffness$/, ""));
+      rows.append(el("dt", {}, `Stiffness of ${of}${stage.mechanisms.length > 1 ? ` ${runLetter(run)}` : ""}`), cell);
+      return cell;
+    }),
+  );
+  const setTime = (t: number): void =>
+    stage.mechanisms.forEach((mechanism, run) =>
+      mechanism.ellipsoids.values(t).forEach(({ values, unit }, k) => {
+        cells[run][k].textContent = values ? `${values.map(shortNumber).join(" · ")} ${unit}` : "–";
+      }),
+    );
+  return { rows, setTime };
 }
 
 // The colour of a layer, and how much its longest arrow is.
@@ -165,6 +192,7 @@ export const keys: [string, string][] = [
   ["L", "loop"],
   ["1 2 3 4", "front, side, top, oblique view"],
   ["F", "the camera follows the next body, in the end nobody"],
+  ["K", "stiffness ellipsoids shown or hidden"],
   ["Z", "plots: zoom in around the present time; with Shift: all times"],
   ["D", "light or dark"],
   ["?", "this list"],
@@ -172,6 +200,7 @@ export const keys: [string, string][] = [
 
 export interface Actions {
   followNext(): void;
+  toggleStiffness(): void;
   toggleTheme(): void;
   zoomIn(): void;
   zoomOut(): void;
@@ -203,6 +232,7 @@ export function bindKeys(player: Player, stage: Stage | null, actions: Actions):
       3: () => stage?.setView("top"),
       4: () => stage?.setView("oblique"),
       f: () => actions.followNext(),
+      k: () => actions.toggleStiffness(),
       z: () => actions.zoomIn(),
       Z: () => actions.zoomOut(),
       d: () => actions.toggleTheme(),

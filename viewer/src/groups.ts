@@ -3,6 +3,7 @@
 import { plainName, type Channel, type Run } from "./data";
 import { Poses } from "./poses";
 import { balanceOf, component, isZero, lengthOf, magnitude, type Curve } from "./series";
+import { matrixOf } from "./stiffness";
 import { isReference, references, trackingErrors } from "./tasks";
 
 export interface Series {
@@ -177,8 +178,11 @@ export class Plots {
       const limits = limit ? [limit.lower, limit.upper] : [];
       return this.add({ key: "input", section, title: "Actuator inputs", about: "dotted: limits" }, i, label(leaf.slice(6)), channel.unit, channel.path, component(channel, 0), { limits });
     }
-    if (leaf.startsWith("stiffness_")) {
-      return this.addChannel({ key: `stiffness ${controller}`, section, title: `Stiffness ellipsoid of ${controller}`, about: "principal values" }, i, channel, leaf.slice(10).replace(/_/g, " "));
+    const matrix = matrixOf(run, channel);
+    if (matrix) {
+      const place = { key: `stiffness ${controller}`, section, title: `Stiffness of ${controller}`, about: "principal values" };
+      if (channel.path === matrix.first) ["largest", "middle", "smallest"].forEach((name, k) => this.add(place, i, name, matrix.unit, matrix.path, () => matrix.curve(k)));
+      return;
     }
     this.addChannel({ key: `control ${leaf}`, section, title: leaf.replace(/[_/]/g, " "), about: channel.meaning }, i, channel, label(leaf.replace(/_/g, " ")));
   }

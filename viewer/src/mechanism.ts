@@ -3,6 +3,7 @@
 import { Box3, Group, Mesh, MeshLambertMaterial, Quaternion, Vector3, type InstancedMesh } from "three";
 import { Bodies } from "./bodies";
 import { escapedName, sampleAt, type Channel, type Run } from "./data";
+import { Ellipsoids } from "./ellipsoids";
 import { Field, fieldLayers, type FieldLayer, type Source } from "./fields";
 import { Ghosts } from "./ghosts";
 import { hide, instanced, put, Sticks } from "./instances";
@@ -12,7 +13,7 @@ import { dotGeometry, jointGeometry, obstacleGeometry, quat } from "./shapes";
 import { references, type Reference } from "./tasks";
 import { Trace } from "./traces";
 
-export const layers = ["joints", "frames", "tendons", "obstacles", ...fieldLayers, "com", "ghost"] as const;
+export const layers = ["joints", "frames", "tendons", "obstacles", ...fieldLayers, "com", "ghost", "stiffness"] as const;
 export type Layer = (typeof layers)[number];
 
 // What a layer is drawn in; frames have the three colours of their axes.
@@ -27,6 +28,7 @@ export const layerColors: Partial<Record<Layer, keyof Palette>> & Record<FieldLa
   momentum: "momentum",
   com: "com",
   ghost: "ghost",
+  stiffness: "stiffness",
 };
 
 const point = new Vector3();
@@ -48,6 +50,7 @@ export class Mechanism {
   private readonly tendonSticks: { taut: Sticks; slack: Sticks; tendon: number; from: number; tension: Channel | undefined }[] = [];
   readonly fields = new Map<FieldLayer, Field>();
   readonly ghosts: Ghosts;
+  readonly ellipsoids: Ellipsoids;
   private readonly axes: Sticks[] = [];
   private readonly materials = new Map<keyof Palette, MeshLambertMaterial>();
   private scale = 1;
@@ -68,6 +71,7 @@ export class Mechanism {
     }
     const geometryOf = (body: number) => (body >= 0 ? this.bodies.geometryOf(body) : dotGeometry(0.06 * this.length));
     this.ghosts = new Ghosts(this.layer("ghost"), this.references, this.poses, geometryOf, this.material("ghost", 0.35));
+    this.ellipsoids = new Ellipsoids(this.layer("stiffness"), run, this.poses, this.length, this.material("stiffness", 0.4));
     this.buildFields();
   }
 
@@ -225,6 +229,7 @@ export class Mechanism {
     if (this.layer("frames").visible) this.updateFrames();
     if (this.layer("tendons").visible) this.updateTendons(t);
     this.ghosts.update(t);
+    this.ellipsoids.update(t);
     for (const field of this.fields.values()) field.update(t, this.scale);
     this.updateCentre();
     for (const [i, trace] of this.traces) {
@@ -300,7 +305,7 @@ export class Mechanism {
   // What the renderer was told, for tests.
   drawn() {
     const arrows = [...this.fields].flatMap(([layer, field]) => (field.layer.visible ? field.drawn().map((a) => ({ layer, ...a })) : []));
-    return { arrows, ghosts: this.ghosts.drawn() };
+    return { arrows, ghosts: this.ghosts.drawn(), ellipsoids: this.ellipsoids.drawn() };
   }
 
   private updateCentre(): void {

@@ -51,6 +51,13 @@ export interface Task extends Place {
   path: string;
   body: number;
 }
+// A symmetric matrix of the recording, drawn at a point of a body.
+export interface EllipsoidAt {
+  path: string;
+  body: number;
+  p: Vec;
+  unit: string;
+}
 export interface Limit {
   path: string;
   lower: number | null;
@@ -65,6 +72,7 @@ export interface Scene {
   tendons: Tendon[];
   obstacles: Obstacle[];
   tasks: Task[];
+  ellipsoids: EllipsoidAt[];
   limits: Limit[];
 }
 
@@ -152,6 +160,9 @@ export async function readScene(json: unknown, damage: string[]): Promise<Scene 
     tasks: records(json.tasks)
       .map((t) => ({ path: textOr(t.path, ""), body: numberOr(t.body, -1), ...place(t) }))
       .filter((t) => known(t.body, `task ${t.path}`)),
+    ellipsoids: records(json.ellipsoids)
+      .map((e) => ({ path: textOr(e.path, ""), body: numberOr(e.body, -1), p: numbersOr(e.p, 3, ORIGIN), unit: textOr(e.unit, "") }))
+      .filter((e) => known(e.body, `ellipsoid ${e.path}`)),
     limits: records(json.limits).map((l) => ({
       path: textOr(l.path, ""),
       lower: boundOr(l.lower),

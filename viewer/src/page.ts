@@ -106,6 +106,7 @@ export class Page {
     this.buildMotion(motion);
     bindKeys(this.player, this.stage, {
       followNext: () => this.panel?.followNext(),
+      toggleStiffness: () => this.panel?.toggle("stiffness"),
       toggleTheme: () => this.theme.toggle(),
       zoomIn: () => this.zoomIn(),
       zoomOut: () => this.shared.setZoom(this.shared.start, this.shared.end),
@@ -136,6 +137,7 @@ export class Page {
     this.panel = panel(this.stage, say);
     motion.append(this.panel.root);
     this.stage.seek(this.player.time);
+    this.panel.setTime(this.player.time);
   }
 
   private runKey(): HTMLElement {
@@ -184,6 +186,7 @@ export class Page {
       this.valuesDue = false;
       this.lastValues = this.lastLines = wall;
       this.wall.setTime(this.player.time);
+      this.panel?.setTime(this.player.time);
     } else if (this.valuesDue && wall - this.lastLines > 90) {
       this.lastLines = wall;
       this.wall.setLines();

@@ -19,6 +19,7 @@ export interface Palette {
   momentum: string;
   com: string;
   ghost: string;
+  stiffness: string;
   axisX: string;
   axisY: string;
   axisZ: string;
@@ -42,6 +43,7 @@ const light: Palette = {
   momentum: "#00805c",
   com: "#1c2430",
   ghost: "#5a4fb0",
+  stiffness: "#00979c",
   axisX: "#c4500a",
   axisY: "#00805c",
   axisZ: "#0067a5",
@@ -65,6 +67,7 @@ const dark: Palette = {
   momentum: "#4ccfa2",
   com: "#f2f5f8",
   ghost: "#b3a9ff",
+  stiffness: "#4fe0dc",
   axisX: "#ff9b5c",
   axisY: "#4ccfa2",
   axisZ: "#5cb8f2",

@@ -59,7 +59,7 @@ export class Stage {
     for (const mechanism of this.mechanisms) this.scene.add(mechanism.root);
     this.measure();
     for (const mechanism of this.mechanisms) mechanism.finish(this.reach());
-    this.scaleFields();
+    this.scaleSigns();
     this.scene.add(new AmbientLight(0xffffff, 1.5), this.sun, this.sun.target);
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener("change", () => (this.dirty = true));
@@ -192,8 +192,8 @@ export class Stage {
     this.scene.add(this.grid);
   }
 
-  // Arrows of a layer have one scale in all runs.
-  private scaleFields(): void {
+  // Arrows of a layer have one scale in all runs, and ellipsoids too.
+  private scaleSigns(): void {
     for (const layer of fieldLayers) {
       const fields = this.mechanisms.flatMap((m) => m.fields.get(layer) ?? []);
       const most = fields.reduce((best, field) => Math.max(best, field.longest()), 0);
@@ -202,6 +202,8 @@ export class Stage {
         field.reach = 0.24 * this.reach();
       }
     }
+    const stiffest = this.mechanisms.reduce((best, m) => Math.max(best, m.ellipsoids.largest()), 0);
+    for (const { ellipsoids } of this.mechanisms) ellipsoids.most = stiffest;
   }
 
   setView(view: View): void {
@@ -283,7 +285,7 @@ export class Stage {
   // A live run has grown: room for all of it, without moving the camera.
   grow(): void {
     this.measure();
-    this.scaleFields();
+    this.scaleSigns();
     this.placeGrid();
     this.touch();
   }

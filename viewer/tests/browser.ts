@@ -43,6 +43,7 @@ export interface Invar {
   drawn(run?: number): {
     arrows: { layer: string; name: string; from: number[]; tip: number[] }[];
     ghosts: { path: string; visible: boolean; p: number[]; q: number[] }[];
+    ellipsoids: { path: string; centre: number[]; halves: number[][] }[];
   };
   sample(path: string, t: number, run?: number): number[] | null;
   series(path: string, run?: number): { size: number; time: number[]; y: number[] } | null;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { changedPixels, launch, open, projected, report, settled, type Opened } from "./browser";
-import { COARSE, data, hand, OFFSET, poses, run, turned, wanted } from "./sample";
+import { COARSE, data, hand, OFFSET, poses, principalStiffness, run, turned, wanted } from "./sample";
 
 let browser: Browser;
 before(async () => {
@@ -109,4 +109,52 @@ test("the ghost stands where the reference wants the body, with position, attitu
     assert.deepEqual(opened.trouble, []);
     await opened.close();
   }
+});
+
+// The largest value is that nearest to t = π/2 among the samples: 110 N/m but for half a sample squared.
+test("the ellipsoid of stiffness stands at its point, along principal axes, as long as the principal values", async () => {
+  const opened = await open(browser, report("ellipsoid", data()));
+  const { page } = opened;
+  const most = Math.max(...COARSE.map((t) => principalStiffness(t)[0]));
+  for (const t of [0, COARSE[77], COARSE[211]]) {
+    const { ellipsoids } = await at(opened, t);
+    assert.equal(ellipsoids.length, 1);
+    near(ellipsoids[0].centre, hand(t), SINGLE, `centre at ${t} s`);
+    const [large, middle] = principalStiffness(t);
+    const { q } = poses(t).lower;
+    // An axis has two directions.
+    const along = (k: number, e: number[]): number[] => {
+      const half = ellipsoids[0].halves[k];
+      const sign = Math.sign(half.reduce((sum, x, c) => sum + x * e[c], 0));
+      return half.map((x) => sign * x);
+    };
+    for (const [k, value, axis] of [[0, large, [1, 0, 0]], [1, middle, [0, 1, 0]]] as const) {
+      const e = turned(q, [...axis]);
+      near(along(k, e), e.map((x) => (0.35 * value * x) / most), 1e-12, `half axis ${k} at ${t} s`);
+    }
+    assert.ok(Math.hypot(...ellipsoids[0].halves[2]) <= 1e-3 + 1e-12, "what is zero is flat");
+    const told = (await page.locator(".principal dd").textContent())!;
+    assert.match(told, /^[^ ]+ · 60 · [^ ]+ N\/m$/);
+    assert.equal(Number(told.split(" ")[0]), Number(large.toPrecision(4)));
+  }
+  const plot = (await page.evaluate(() => window.invar.plots())).find((p) => p.title === "Stiffness of arm")!;
+  assert.deepEqual(plot.series.map((s) => s.label), ["largest", "middle", "smallest"]);
+  near(plot.series.map((s) => s.now), principalStiffness(COARSE[211]), 1e-12, "plotted");
+  assert.ok(!(await page.evaluate(() => window.invar.plots())).some((p) => p.title.includes("stiffness xx")), "and not its entries");
+  await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+  const box = page.locator('[data-layer="stiffness"] input');
+  assert.ok((await changedPixels(page, async () => void (await page.keyboard.press("k")))).length > 200, "a key hides it");
+  assert.equal(await box.isChecked(), false, "and its box says so");
+  assert.ok((await changedPixels(page, async () => void (await box.click()))).length > 200, "the box shows it");
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+});
+
+test("an ellipsoid whose matrix is not complete is left out, and its entries are plotted", async () => {
+  const { page, trouble, close } = await open(browser, report("incomplete", data(without("control/arm/stiffness_yz"))));
+  assert.deepEqual((await page.evaluate(() => window.invar.drawn())).ellipsoids, []);
+  assert.equal(await page.locator('[data-layer="stiffness"]').count(), 0);
+  assert.ok((await page.evaluate(() => window.invar.plots())).some((p) => p.title === "stiffness xx"));
+  assert.deepEqual(trouble, []);
+  await close();
 });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { unshuffle } from "../src/arrays";
+import { principal, type Symmetric } from "../src/eigen";
 import { escapedName, nearestSample, plainName, sampleAt, type Channel } from "../src/data";
 import { Growth } from "../src/live";
 import { Player } from "../src/player";
@@ -74,4 +75,42 @@ test("a live run that grows too long keeps evenly spaced rows, the first among t
     assert.equal(t, stride * i);
     assert.deepEqual([x.y[2 * i], x.y[2 * i + 1]], [10 * t, t + 0.5]);
   });
+});
+
+// A matrix of size one; a few dozen operations are rounded.
+const ROUNDED = 1e-14;
+
+test("principal values of symmetric matrices are those of closed forms", () => {
+  const cases: [Symmetric, number[]][] = [
+    [[3, 7, 5, 0, 0, 0], [7, 5, 3]],
+    [[2, 2, 2, 1, 1, 1], [4, 1, 1]],
+    [[1, 1, 5, -2, 0, 0], [5, 3, -1]],
+    [[2, 2, 2, -1, 0, -1], [2 + Math.SQRT2, 2, 2 - Math.SQRT2]],
+    [[0, 0, 0, 0, 0, 0], [0, 0, 0]],
+    [[1, 1, 1, 1, 1, 1], [3, 0, 0]],
+    [[1e200, 1e-200, 0, 0, 0, 0], [1e200, 1e-200, 0]],
+  ];
+  for (const [matrix, values] of cases) {
+    const most = Math.max(...values.map(Math.abs), 1);
+    principal(matrix).values.forEach((v, k) => assert.ok(Math.abs(v - values[k]) <= ROUNDED * most, `${matrix}: ${v} instead of ${values[k]}`));
+  }
+  assert.ok(principal([1, NaN, 1, 0, 0, 0]).values.every(Number.isNaN));
+});
+
+test("principal axes are a right-handed triad that the matrix only stretches", () => {
+  let seed = 7;
+  const random = (): number => 2 * ((seed = (1103515245 * seed + 12345) % 2147483648) / 2147483648) - 1;
+  for (let trial = 0; trial < 200; ++trial) {
+    const [xx, yy, zz, xy, xz, yz] = Array.from({ length: 6 }, random);
+    const { values, axes } = principal([xx, yy, zz, xy, xz, yz]);
+    const rows = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
+    const dot = (a: number[], b: number[]): number => a.reduce((sum, x, k) => sum + x * b[k], 0);
+    axes.forEach((e, k) => {
+      rows.forEach((row, i) => assert.ok(Math.abs(dot(row, e) - values[k] * e[i]) < ROUNDED));
+      axes.forEach((f, j) => assert.ok(Math.abs(dot(e, f) - (j === k ? 1 : 0)) < ROUNDED));
+    });
+    const [x, y, z] = axes;
+    assert.ok(Math.abs(dot([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], z) - 1) < ROUNDED);
+    assert.ok(values[0] >= values[1] && values[1] >= values[2]);
+  }
 });

@@ -73,6 +73,7 @@ export function scene(): Json {
       { kind: "half_space", a: [0, 0, -2.2], normal: [0, 0, 1] },
     ],
     tasks: [{ path: "control/arm/reference_hand", body: 1, p: [0, 0, -0.8], q: identity }],
+    ellipsoids: [{ path: "control/arm/stiffness", body: 1, p: [0, 0, -0.8], unit: "N/m" }],
     limits: [{ path: "control/arm/input_motor", lower: -4, upper: 4 }],
   };
 }
@@ -89,6 +90,14 @@ export const hand = (t: number): number[] => {
   const { lower } = poses(t);
   return plus(lower.p, turned(lower.q, [0, 0, -0.4]));
 };
+
+// Largest along x of the lower rod, smaller along its y, none along the rod.
+export const principalStiffness = (t: number): number[] => [100 + 10 * Math.sin(t), 60, 0];
+export function stiffness(t: number): number[] {
+  const axes = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((e) => turned(poses(t).lower.q, e));
+  const entry = (i: number, j: number): number => principalStiffness(t).reduce((sum, v, k) => sum + v * axes[k][i] * axes[k][j], 0);
+  return [entry(0, 0), entry(1, 1), entry(2, 2), entry(0, 1), entry(0, 2), entry(1, 2)];
+}
 
 export function channels(at: number[], coarse: number[]): Json[] {
   const names = Object.keys(poses(0));
@@ -123,8 +132,7 @@ export function channels(at: number[], coarse: number[]): Json[] {
     one("control/arm/V_dot", "W", (t) => -2 * Math.exp(-2 * t)),
     one("control/arm/V_dot_promised", "W", (t) => -1.9 * Math.exp(-2 * t)),
     one("control/arm/input_motor", "N m", (t) => 4 * Math.cos(3 * t)),
-    one("control/arm/stiffness_1", "N/m", (t) => 100 + 10 * Math.sin(t)),
-    one("control/arm/stiffness_2", "N/m", () => 60),
+    ...["xx", "yy", "zz", "xy", "xz", "yz"].map((entry, k) => channel(`control/arm/stiffness_${entry}`, "N/m", "", 1, coarse, (t) => stiffness(t)[k])),
     one("control/arm/clearance", "m", (t) => (t < 3 ? NaN : 0.2 + 0.1 * Math.sin(t))),
     channel("control/arm/reference_hand_p", "m", "World", 3, coarse, (t) => plus(hand(t), OFFSET)),
     channel("control/arm/reference_hand_q", "1", "", 4, coarse, wanted),
