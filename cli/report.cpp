@@ -77,6 +77,7 @@ void add_report(CLI::App& app, Context& context) {
       ->check(CLI::Range(1, 200));
   verb->add_option("--trace", args->look.traces, "Bodies whose centres of mass leave a line")->needs("--png");
   verb->add_option("--from", args->from, "Direction from which it is seen: x y z")->needs("--png")->expected(3);
+  verb->add_flag("!--no-axes", args->look.axes, "Without the box, its grid and its numbers")->needs("--png");
   verb->add_option("--size", args->size, "Width and height, pixels")->needs("--png")->expected(2)->check(CLI::Range(16, 8000));
   verb->footer(
       "Example: invar report out/paper_a\n"

@@ -17,7 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMark = R"(<script id="invar-data" type="application/json"></script>)";
 
-
 // Times are written once for all channels that share them.
 class Times {
  public:

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "invar/io/output.hpp"
-#include "invar/report/canvas.hpp"
+#include "invar/report/axes.hpp"
 #include "invar/report/decimation.hpp"
 #include "invar/report/drawing.hpp"
 #include "invar/run/sink.hpp"
@@ -52,15 +52,6 @@ Motion motion_of(const Decimated& data, const Drawing& drawing) {
   return out;
 }
 
-// Orthographic: right, down and into the picture; pixels per metre and where the middle lies.
-struct Camera {
-  Mat3 axes = Mat3::Identity();
-  double scale = 1;
-  Vec3 offset = Vec3::Zero();
-
-  Vec3 operator()(const Vec3& p) const { return (scale * (axes * p) + offset); }
-};
-
 // Across the plane in which centres of mass spread most; where they spread in space, from the side and above.
 Vec3 look_from(const Motion& motion) {
   Vec3 mean = Vec3::Zero();
@@ -78,7 +69,7 @@ Vec3 look_from(const Motion& motion) {
   return Vec3(1, -2, 1.2).normalized();
 }
 
-Camera fitted(const Vec3& from, const std::vector<Vec3>& points, const Canvas& canvas) {
+Camera fitted(const Vec3& from, const std::vector<Vec3>& points, const Canvas& canvas, double part) {
   Camera out;
   const Vec3 up = std::abs(from.z()) > 0.95 * from.norm() ? Vec3::UnitY() : Vec3::UnitZ();
   const Vec3 into = -from.normalized(), right = into.cross(up).normalized();
@@ -86,7 +77,7 @@ Camera fitted(const Vec3& from, const std::vector<Vec3>& points, const Canvas& c
   Vec3 low = Vec3::Constant(1e300), high = -low;
   for (const Vec3& p : points) low = low.cwiseMin(out.axes * p), high = high.cwiseMax(out.axes * p);
   const Vec3 size = (high - low).cwiseMax(1e-9);
-  out.scale = 0.9 * std::min(canvas.width() / size.x(), canvas.height() / size.y());
+  out.scale = part * std::min(canvas.width() / size.x(), canvas.height() / size.y());
   out.offset = -out.scale * 0.5 * (low + high) + Vec3(0.5 * canvas.width(), 0.5 * canvas.height(), 0);
   return out;
 }
@@ -140,7 +131,18 @@ Result<std::string> picture_png(const std::string& directory, const PictureOptio
   for (const auto& bodies : motion.p)
     for (const std::size_t b : traced) extent.push_back(bodies[b]);
   Canvas canvas(options.width, options.height, kPaper);
-  const Camera camera = fitted(options.from.value_or(look_from(motion)), extent, canvas);
+  const Vec3 from = options.from.value_or(look_from(motion));
+  if (options.axes) {
+    // A box around all of it, a little wider, with room for numbers beside it.
+    Vec3 low = Vec3::Constant(1e300), high = -low;
+    for (const Vec3& p : extent) low = low.cwiseMin(p), high = high.cwiseMax(p);
+    const Vec3 margin = Vec3::Constant(0.02 * (high - low).maxCoeff());
+    low -= margin, high += margin;
+    extent.clear();
+    for (int c = 0; c < 8; ++c) extent.push_back({(c & 1 ? low : high).x(), (c & 2 ? low : high).y(), (c & 4 ? low : high).z()});
+  }
+  const Camera camera = fitted(from, extent, canvas, options.axes ? 0.8 : 0.9);
+  if (options.axes) draw_axes(canvas, camera, extent[7], extent[0]);
 
   draw(canvas, camera, drawing->obstacles, {}, kObstacle);
   for (std::size_t k = 0; k < shown.size(); ++k) {
