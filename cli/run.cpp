@@ -97,14 +97,19 @@ void run_verb(const Arguments& args, Context& context) {
   auto scenario = read_scenario_file(args.scenario, &warnings);
   warn(warnings, context);
   if (!scenario) return report(scenario.error(), context);
+  // A port that is taken must not cost the output of an earlier run.
+  std::unique_ptr<Server> server;
+  if (args.live) {
+    auto started = start_server(live_run(args.output), args.serve);
+    if (!started) return report(started.error(), context);
+    server = std::move(*started);
+  }
   auto output = make_output(args, context);
   if (!output) return report(output.error(), context);
-  if (!args.live) return run_into(*output, *scenario, nullptr, context);
-  auto serving = serve(live_run(output->directory), args.serve);
-  if (!serving) return report(serving.error(), context);
-  run_into(*output, *scenario, serving->server.get(), context);
+  const bool browser = server && announce(*server, args.serve);
+  run_into(*output, *scenario, server.get(), context);
   std::fflush(stdout);
-  serving->server->finish(serving->browser, stop_on_signal());
+  if (server) server->finish(browser, stop_on_signal());
 }
 
 }  // namespace

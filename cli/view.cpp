@@ -34,9 +34,10 @@ void view_verb(const Arguments& args, Context& context) {
   const std::atomic<bool>& stop = stop_on_signal();
   auto shown = shown_of(args.directories, context);
   if (!shown) return report(shown.error(), context);
-  auto serving = serve(std::move(*shown), args.serve);
-  if (!serving) return report(serving.error(), context);
-  serving->server->log_begun();
+  auto server = start_server(std::move(*shown), args.serve);
+  if (!server) return report(server.error(), context);
+  (*server)->log_begun();
+  announce(**server, args.serve);
   say("Ctrl-C ends", context);
   while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }

@@ -46,17 +46,20 @@ void add_serve_options(CLI::App& verb, ServeArguments& args, CLI::Option* needed
   if (needed != nullptr) port->needs(needed), quiet->needs(needed);
 }
 
-Shown live_run(const std::string& directory) { return {R"({"format": 1, "title": "", "live": true, "runs": []})", directory}; }
+Shown live_run(const std::string& directory) {
+  return {R"({"format": 1, "title": "", "live": true, "runs": []})", directory.empty() ? "." : directory};
+}
 
-Result<Serving> serve(Shown shown, const ServeArguments& args) {
+Result<std::unique_ptr<Server>> start_server(Shown shown, const ServeArguments& args) {
   if (viewer_page().empty())
     return fail(ErrorKind::File, "this program was built without the viewer; see docs/dependencies.md", "viewer");
-  auto server = Server::start(std::move(shown), args.port);
-  if (!server) return tl::unexpected(server.error());
-  fmt::print("{}\n", (*server)->url());
+  return Server::start(std::move(shown), args.port);
+}
+
+bool announce(const Server& server, const ServeArguments& args) {
+  fmt::print("{}\n", server.url());
   std::fflush(stdout);
-  const bool browser = !args.no_browser && open_browser((*server)->url());
-  return Serving{std::move(*server), browser};
+  return !args.no_browser && open_browser(server.url());
 }
 
 }  // namespace invar::cli

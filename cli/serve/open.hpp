@@ -16,12 +16,9 @@ void add_serve_options(CLI::App& verb, ServeArguments& args, CLI::Option* needed
 /// What shows the run in a directory while it grows.
 Shown live_run(const std::string& directory);
 
-struct Serving {
-  std::unique_ptr<Server> server;
-  bool browser = false;  ///< one was opened
-};
-/// Starts a server, prints its address on stdout and opens a browser. Fails where the program was built without the page, or the
-/// port is taken.
-Result<Serving> serve(Shown shown, const ServeArguments& args);
+/// Starts a server of which nobody knows yet. Fails where the program was built without the page, or the port is taken.
+Result<std::unique_ptr<Server>> start_server(Shown shown, const ServeArguments& args);
+/// Prints its address on stdout and opens a browser; whether one was opened.
+bool announce(const Server& server, const ServeArguments& args);
 
 }  // namespace invar::cli

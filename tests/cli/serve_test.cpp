@@ -23,13 +23,16 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
+std::string pendulum() {
+  return "model = '" + model("pendulum") + "'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 1\n";
+}
+
 /// A recording, served.
 class Serve : public ::testing::Test {
  protected:
   void SetUp() override {
     if (viewer_page().empty()) GTEST_SKIP() << "built without the viewer's page";
-    write_file(folder_ / "s.toml",
-               "model = '" + model("pendulum") + "'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 1\n");
+    write_file(folder_ / "s.toml", pendulum());
     ASSERT_EQ(invar({"-q", "run", folder_ / "s.toml", "-o", folder_ / "out"}).code, 0);
   }
   std::string out() const { return folder_ / "out"; }
@@ -210,14 +213,14 @@ TEST_F(Serve, MistakesAreToldInOneLine) {
   ASSERT_GT(served.port(), 0);
   const std::string taken = std::to_string(served.port());
   refused({"view", out(), "--no-browser", "--port", taken}, "the port is in use");
-  refused({"run", folder_ / "s.toml", "-o", folder_ / "new", "--live", "--no-browser", "--port", taken}, "the port is in use");
-  EXPECT_FALSE(fs::exists(folder_ / "new/run.log")) << "nothing was computed";
+  refused({"run", folder_ / "s.toml", "-o", out(), "--live", "--no-browser", "--port", taken}, "the port is in use");
+  EXPECT_TRUE(fs::exists(folder_ / "out/result.json")) << "what was there stays";
 }
 
 TEST(ServeWithoutPage, IsAnErrorThatSaysSo) {
   if (!viewer_page().empty()) GTEST_SKIP() << "built with the viewer's page";
   Folder folder;
-  write_file(folder / "s.toml", "model = '" + model("pendulum") + "'\n[integrator]\nstep = 0.01\n[time]\nend = 1\n");
+  write_file(folder / "s.toml", pendulum());
   const Ended e = invar({"run", folder / "s.toml", "-o", folder / "out", "--live"});
   EXPECT_EQ(e.code, 2);
   EXPECT_NE(e.err.find("without the viewer"), std::string::npos) << e.err;
