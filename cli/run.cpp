@@ -78,7 +78,9 @@ void print_outcome(const Scenario& scenario, const Outcome& outcome, const Outpu
 
 // Runs, records and judges; a server may look on.
 void run_into(const Output& output, const Scenario& scenario, Server* server, Context& context) {
-  LogWriter log(output.log(), scene_json(scenario));
+  std::vector<std::string> warnings;
+  LogWriter log(output.log(), scene_json(scenario, &warnings));
+  warn(warnings, context);
   AnnouncedLog announced(log, server);
   ProgressLine line(context);
   RunOptions options;

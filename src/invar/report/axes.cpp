@@ -28,7 +28,7 @@ std::string_view strokes(char letter) {
     case '-': return "13 33";
     case '.': return "20 21";
     case 'x': return "00 44 / 04 40";
-    case 'y': return "04 20 / 44 20 11";
+    case 'y': return "04 22 / 44 00";
     case 'z': return "04 44 00 40";
     case 'm': return "00 04 / 03 14 23 20 / 23 34 43 40";
     case '[': return "36 16 10 30";
@@ -117,7 +117,7 @@ std::vector<double> ticks(double low, double high, int about) {
     }
   // Counted, not summed: a tick at zero is zero.
   const double last = std::floor(high / step + 1e-9);
-  for (double n = std::ceil(low / step - 1e-9); n <= last && out.size() < 100; ++n) out.push_back(n * step);
+  for (double n = std::ceil(low / step - 1e-9); n <= last && out.size() < 100; ++n) out.push_back(n * step + 0.0);  // not -0
   return out;
 }
 
@@ -145,8 +145,13 @@ void draw_axes(Canvas& canvas, const Camera& camera, const Vec3& low, const Vec3
       const Vec3 q = camera(p);
       write(canvas, fmt::format("{:.6g}", tick), q.x() + 1.8 * size * across.x(), q.y() + 1.3 * size * across.y(), size);
     }
-    const Vec3 half = 0.5 * (a + b);
-    write(canvas, fmt::format("{} [m]", "xyz"[k]), half.x() + 4.6 * size * across.x(), half.y() + 3.0 * size * across.y(), size);
+    // The name of an upright axis stands above it, that of another one beyond its numbers.
+    const Vec3 half = 0.5 * (a + b), upper = a.y() < b.y() ? a : b;
+    if (std::abs(across.x()) > 0.9)
+      write(canvas, fmt::format("{} [m]", "xyz"[k]), upper.x(), upper.y() - 1.6 * size, size);
+    else
+      write(canvas, fmt::format("{} [m]", "xyz"[k]), half.x() + 6.6 * size * across.x(), half.y() + 3.0 * size * across.y(),
+            size);
   }
 }
 

@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "invar/report/packed.hpp"
+
 namespace invar {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using Corners = std::vector<Vec3>;
 
 Vec3 vec3(const Json& j) { return {j.at(0).get<double>(), j.at(1).get<double>(), j.at(2).get<double>()}; }
@@ -79,6 +81,15 @@ void add_rod(Corners& out, const Vec3& from, const Vec3& to, double radius) {
   add_moved(out, capsule(radius, along.norm()), {turn, 0.5 * (from + to)});
 }
 
+void add_mesh(Corners& out, const Json& shape, const Pose& X) {
+  const std::vector<double> p = unpacked(shape.at("vertices"));
+  for (const Json& corner : shape.at("triangles")) {
+    const auto i = corner.get<std::size_t>();
+    if (3 * i + 2 >= p.size()) return;
+    out.push_back(X * Vec3(p[3 * i], p[3 * i + 1], p[3 * i + 2]));
+  }
+}
+
 void add_shape(Corners& out, const Json& shape) {
   const std::string kind = shape.at("kind");
   Pose X = pose(shape);
@@ -89,6 +100,7 @@ void add_shape(Corners& out, const Json& shape) {
   if (kind == "box") add_moved(out, box(vec3(shape.at("size"))), X);
   if (kind == "sphere") add_moved(out, capsule(shape.at("radius"), 0), X);
   if (kind == "cylinder") about(), add_moved(out, cylinder(shape.at("radius"), shape.at("length")), X);
+  if (kind == "mesh" && shape.contains("vertices")) add_mesh(out, shape, X);
   if (kind == "capsule") about(), add_moved(out, capsule(shape.at("radius"), shape.at("length")), X);
 }
 

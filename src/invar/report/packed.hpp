@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // For the sources of this room only.
 namespace invar {
@@ -14,6 +15,9 @@ std::string packed(std::span<const double> numbers);
 
 /// { "n": how many, "b": packed }.
 nlohmann::ordered_json packed_json(std::span<const double> numbers);
+
+/// The numbers of such an array; empty where it is none.
+std::vector<double> unpacked(const nlohmann::ordered_json& array);
 
 /// RFC 4648, with padding.
 std::string base64(std::string_view bytes);

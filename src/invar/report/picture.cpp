@@ -158,9 +158,12 @@ Result<std::string> picture_png(const std::string& directory, const PictureOptio
         canvas.stroke(camera(place(tendon[i])), camera(place(tendon[i + 1])), 0.002 * options.width,
                       mixed(kTendon, kPaper, faint));
   }
+  // Centres of mass lie inside of bodies: their lines are drawn over everything.
+  const auto before = [&](const Vec3& p) -> Vec3 { return camera(p) - 1e5 * Vec3::UnitZ(); };
   for (const std::size_t b : traced)
     for (std::size_t i = 0; i + 1 < motion.p.size(); ++i)
-      canvas.stroke(camera(motion.p[i][b]), camera(motion.p[i + 1][b]), 0.0015 * options.width, kBodies[b % std::size(kBodies)]);
+      canvas.stroke(before(motion.p[i][b]), before(motion.p[i + 1][b]), 0.002 * options.width,
+                    mixed(kBodies[b % std::size(kBodies)], kTendon, 0.4f));
   return canvas.png();
 }
 

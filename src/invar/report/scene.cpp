@@ -2,10 +2,13 @@
 #include "invar/report/scene.hpp"
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "invar/io/mesh_file.hpp"
 #include "invar/report/figures.hpp"
+#include "invar/report/packed.hpp"
 #include "invar/run/sink.hpp"
 
 namespace invar {
@@ -26,7 +29,7 @@ Json shape_json(const ShapeSpec& s) {
     case ShapeSpec::Kind::Cylinder:
     case ShapeSpec::Kind::Capsule: out["length"] = s.length, out["axis"] = s.axis; [[fallthrough]];
     case ShapeSpec::Kind::Sphere: out["radius"] = s.radius; break;
-    case ShapeSpec::Kind::Mesh: break;
+    case ShapeSpec::Kind::Mesh: break;  // its triangles are in a file
   }
   return out;
 }
@@ -34,11 +37,16 @@ Json shape_json(const ShapeSpec& s) {
 // Bodies of all models that a run passes through, each once; indices are those of the list.
 class Scene {
  public:
+  Scene(std::filesystem::path folder, std::vector<std::string>* warnings) : folder_(std::move(folder)), warnings_(warnings) {}
+
   void add(const Model& model) {
     for (const Body& b : model.bodies()) {
       if (!bodies_.emplace(b.name, static_cast<int>(bodies_.size())).second) continue;
       Json body = {{"name", b.name}, {"mass", b.inertia.mass}, {"com", list(b.inertia.p_BC)}, {"shapes", Json::array()}};
-      for (const ShapeSpec& s : b.shapes) body["shapes"].push_back(shape_json(s));
+      for (const ShapeSpec& s : b.shapes) {
+        Json shape = shape_json(s);
+        if (s.kind != ShapeSpec::Kind::Mesh || add_mesh(s.file, shape)) body["shapes"].push_back(std::move(shape));
+      }
       out_["bodies"].push_back(std::move(body));
     }
     for (const Joint& j : model.joints())
@@ -94,18 +102,29 @@ class Scene {
   }
 
  private:
+  bool add_mesh(const std::string& file, Json& shape) {
+    const auto mesh = read_mesh_file((folder_ / file).string());
+    if (!mesh && warnings_ != nullptr) warnings_->push_back(mesh.error().text());
+    if (!mesh) return false;
+    shape["vertices"] = packed_json(mesh->vertices);
+    shape["triangles"] = mesh->triangles;
+    return true;
+  }
+
   int index(const Model& model, int body) const { return body == kWorld ? -1 : bodies_.at(model.body_name(body)); }
 
   Json out_ = {{"bodies", Json::array()},    {"joints", Json::array()}, {"frames", Json::array()}, {"tendons", Json::array()},
                {"obstacles", Json::array()}, {"limits", Json::array()}, {"tasks", Json::array()},  {"ellipsoids", Json::array()}};
+  std::filesystem::path folder_;  // of meshes
+  std::vector<std::string>* warnings_;
   std::map<std::string, int> bodies_;
   std::set<std::string> joints_, frames_, tendons_;
 };
 
 }  // namespace
 
-std::string scene_json(const Scenario& scenario) {
-  Scene scene;
+std::string scene_json(const Scenario& scenario, std::vector<std::string>* warnings) {
+  Scene scene(std::filesystem::path(scenario.model_path).parent_path(), warnings);
   scene.add(*scenario.model);
   if (const auto models = models_of(scenario))
     for (const auto& model : *models) scene.add(*model);
