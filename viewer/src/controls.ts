@@ -150,7 +150,8 @@ function principalValues(stage: Stage): { rows: HTMLElement; setTime(t: number):
   const setTime = (t: number): void =>
     stage.mechanisms.forEach((mechanism, run) =>
       mechanism.ellipsoids.values(t).forEach(({ values, unit }, k) => {
-        cells[run][k].textContent = values ? `${values.map(shortNumber).join(" · ")} ${unit}` : "–";
+        // What is left of a zero after rounding is shown as one.
+        cells[run][k].textContent = values ? `${values.map((v) => shortNumber(Math.abs(v) < 1e-13 * values[0] ? 0 : v)).join(" · ")} ${unit}` : "–";
       }),
     );
   return { rows, setTime };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a page shows, read from the JSON of docs/page-data.md. Whatever is wrong there costs its own part only, and is told in `damage`.
 import { unpack } from "./arrays";
+import { readFigures, type Figure } from "./figures";
 import { readScene, type Scene } from "./model";
 import { isRecord, numberOr, textOr } from "./values";
 
@@ -69,6 +70,7 @@ export interface Run {
   complete: boolean;
   scene: Scene | null;
   channels: Map<string, Channel>;
+  figures: Figure[];
   damage: string[];
 }
 
@@ -198,6 +200,7 @@ export async function readRun(json: Record<string, unknown>, index: number): Pro
     complete: json.complete !== false,
     scene: json.scene ? await readScene(json.scene, damage) : null,
     channels,
+    figures: await readFigures(json.figures, damage),
     damage,
   };
 }

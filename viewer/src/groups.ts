@@ -26,6 +26,7 @@ export interface Plot {
   log: boolean;
   about: string;
   series: Series[];
+  figure?: { x: string; y: string; logX: boolean; overTime: boolean }; // labels of axes; a panel of a figure
 }
 
 export const sections = ["What is conserved", "Control", "Tendons", "Joints and loads", "Solver", "Chosen"];

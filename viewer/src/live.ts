@@ -101,6 +101,7 @@ async function begin(json: unknown): Promise<{ data: Data; growth: Growth }> {
     complete: false,
     scene: first.scene ? await readScene(first.scene, damage) : null,
     channels: new Map(channels.map((c) => [c.path, c])),
+    figures: [],
     damage,
   };
   return { data: { title: textOr(json.title, run.name), live: true, runs: [run] }, growth: new Growth(channels) };

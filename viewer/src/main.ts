@@ -3,6 +3,7 @@ import { readData, type Data } from "./data";
 import { openLive, type Growth } from "./live";
 import { complain, loadJson, Unreadable } from "./load";
 import { Page } from "./page";
+import type { PlotView } from "./plots";
 import { valueAt } from "./series";
 import { isRecord } from "./values";
 
@@ -13,6 +14,14 @@ const words = (error: unknown): string => (error instanceof Error ? error.messag
 // What tests and consoles may touch.
 function expose(page: Page, growth: Growth | null): void {
   const body = (name: string, run: number): number => page.stage?.mechanisms[run]?.names.indexOf(name) ?? -1;
+  const told = (views: PlotView[]) =>
+    views.map((view) => ({
+      title: view.plot.title,
+      made: view.made,
+      lineTime: view.lineTime(),
+      ranges: view.ranges(),
+      series: view.plot.series.map((s) => ({ label: s.label, run: s.run, path: s.path, on: s.on, now: valueAt(s.read(), page.player.time) })),
+    }));
   const api = {
     data: page.data,
     ready: true,
@@ -42,13 +51,8 @@ function expose(page: Page, growth: Growth | null): void {
       const channel = page.data.runs[run]?.channels.get(path);
       return channel ? { size: channel.size, time: [...channel.time], y: [...channel.y] } : null;
     },
-    plots: () =>
-      page.wall.views.map((view) => ({
-        title: view.plot.title,
-        made: view.made,
-        lineTime: view.lineTime(),
-        series: view.plot.series.map((s) => ({ label: s.label, run: s.run, path: s.path, on: s.on, now: valueAt(s.read(), page.player.time) })),
-      })),
+    plots: () => told(page.views.all.filter((view) => !view.plot.figure)),
+    figures: () => told(page.views.all.filter((view) => view.plot.figure)),
     framesPerSecond: () => page.framesPerSecond(),
     resetFrames: () => page.resetFrames(),
     rows: () => growth?.rows ?? 0,

@@ -3,12 +3,14 @@
 import { nearestSample, type Data } from "./data";
 import { button, el } from "./dom";
 import { bindKeys, keys, panel, timeText, transport, type Panel } from "./controls";
+import { Gallery } from "./gallery";
 import { Player } from "./player";
 import { runLetter, type Shared } from "./plots";
 import { bindPrinting } from "./print";
 import { Stage } from "./stage";
 import { watchTheme } from "./theme";
 import { header, verdicts, warnings } from "./verdicts";
+import { Views } from "./views";
 import { Wall } from "./wall";
 
 // The times at which bodies were recorded; without bodies, those of the longest channel.
@@ -27,7 +29,8 @@ function poseTimes(data: Data): Float64Array {
 function span(data: Data): [number, number] {
   let [start, end] = [Infinity, -Infinity];
   for (const run of data.runs) {
-    for (const { time } of run.channels.values()) {
+    const figures = run.figures.flatMap((f) => f.panels.filter((p) => p.time).flatMap((p) => p.curves.map((c) => c.x)));
+    for (const time of [...[...run.channels.values()].map((c) => c.time), ...figures]) {
       if (time.length === 0) continue;
       start = Math.min(start, time[0]);
       end = Math.max(end, time[time.length - 1]);
@@ -38,14 +41,16 @@ function span(data: Data): [number, number] {
 
 export class Page {
   readonly player: Player;
-  readonly wall: Wall;
+  readonly views: Views;
+  private readonly wall: Wall;
+  private readonly gallery: Gallery;
   stage: Stage | null = null;
   private readonly shared: Shared;
   private readonly said = el("p", { class: "unseen", "aria-live": "polite", id: "said" });
   private readonly theme = watchTheme((theme) => {
     this.shared.theme = theme;
     this.stage?.setTheme(theme);
-    this.wall.setTheme();
+    this.views.setTheme();
   });
   private panel: Panel | null = null;
   private head: HTMLElement;
@@ -59,12 +64,14 @@ export class Page {
     const [start, end] = span(data);
     this.player = new Player(start, end, poseTimes(data));
     this.shared = this.makeShared(start, end);
-    this.wall = new Wall(data.runs, this.shared, data.live);
+    this.views = new Views(this.shared);
+    this.gallery = new Gallery(data.runs, this.shared, this.views);
+    this.wall = new Wall(data.runs, this.shared, this.views, data.live);
     this.head = header(data);
     this.verdict = verdicts(data);
     this.assemble(notices);
     this.player.onTime((t) => this.timeChanged(t));
-    bindPrinting(this.host.querySelector<HTMLElement>(".motion")!, this.stage, this.wall, this.player, this.theme);
+    bindPrinting(this.host.querySelector<HTMLElement>(".motion")!, this.stage, this.views, this.player, this.theme);
     addEventListener("resize", () => this.resize());
     requestAnimationFrame((wall) => this.frame(wall));
   }
@@ -83,7 +90,8 @@ export class Page {
       },
       setZoom: (min, max) => {
         this.shared.zoom = max > min ? [min, max] : [min, min + 1];
-        this.wall.setZoom();
+        this.views.setZoom();
+        if (min <= this.shared.start && max >= this.shared.end) this.views.resetOwnZoom();
       },
     };
   }
@@ -101,7 +109,7 @@ export class Page {
     const motion = el("section", { class: "motion", "aria-labelledby": "motion-title" }, el("h2", { id: "motion-title", class: "unseen" }, "Motion"));
     const warning = warnings(this.data);
     const top = el("div", { class: "top" }, this.head, tools);
-    const side = el("div", { class: "side" }, this.verdict, this.wall.root);
+    const side = el("div", { class: "side" }, this.verdict, this.gallery.root, this.wall.root);
     this.host.replaceChildren(top, ...(warning ? [warning] : []), el("main", { class: "columns" }, motion, side), this.said, help, about);
     this.buildMotion(motion);
     bindKeys(this.player, this.stage, {
@@ -174,7 +182,7 @@ export class Page {
 
   private resize(): void {
     this.stage?.resize();
-    this.wall.resize();
+    this.views.resize();
   }
 
   private frame(wall: number): void {
@@ -185,11 +193,11 @@ export class Page {
     if (this.valuesDue && (!this.player.playing || wall - this.lastValues > 300)) {
       this.valuesDue = false;
       this.lastValues = this.lastLines = wall;
-      this.wall.setTime(this.player.time);
+      this.views.setTime(this.player.time);
       this.panel?.setTime(this.player.time);
     } else if (this.valuesDue && wall - this.lastLines > 90) {
       this.lastLines = wall;
-      this.wall.setLines();
+      this.views.setLines();
     }
     requestAnimationFrame((next) => this.frame(next));
   }
@@ -212,7 +220,7 @@ export class Page {
     if (whole) this.shared.zoom = [start, end > start ? end : start + 1];
     this.player.extend(times, end);
     this.stage?.grow();
-    this.wall.refresh();
+    this.views.refresh();
   }
   ended(message: string | null): void {
     this.grown();
@@ -222,7 +230,7 @@ export class Page {
     const judged = verdicts(this.data);
     this.verdict.replaceWith(judged);
     this.verdict = judged;
-    this.wall.refresh(true);
+    this.views.refresh(true);
     this.stage?.reframe();
     if (message) this.warn(message);
     this.said.textContent = message ?? `the run has ended at ${timeText(this.player.end)}`;

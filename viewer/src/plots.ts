@@ -5,6 +5,7 @@ import { button, el } from "./dom";
 import type { Plot, Series } from "./groups";
 import { dashes, palettes, type Theme } from "./palette";
 import { valueAt, type Curve } from "./series";
+import { extent, wayOf } from "./ways";
 import { shortNumber, withUnit } from "./values";
 
 export interface Shared {
@@ -23,12 +24,15 @@ export interface Shared {
 export const runLetter = (run: number): string => String.fromCharCode(65 + (run % 26));
 
 const HEIGHT = 190;
+// Of a sheet of paper, in CSS pixels: all of it, and one of two columns.
+export const SHEET_WIDTH = 680;
+export const SHEET_COLUMN = 330;
 
-// Logarithms have no zero: what is zero is drawn at the smallest number of its curve that is not.
-function drawable(curve: Curve, log: boolean): (number | null)[] | Float64Array {
+// Logarithms have no zero: what is zero is drawn at the smallest number of its curve that is not, or as a gap.
+function drawable(curve: Curve, log: boolean, gaps: boolean): (number | null)[] | Float64Array {
   if (!log && !curve.y.some(Number.isNaN)) return curve.y;
   let least = Infinity;
-  if (log) for (const v of curve.y) if (v > 0 && v < least) least = v;
+  if (log && !gaps) for (const v of curve.y) if (v > 0 && v < least) least = v;
   return Array.from(curve.y, (v) => (Number.isNaN(v) ? null : log && v <= 0 ? (least < Infinity ? least : null) : v));
 }
 
@@ -42,15 +46,20 @@ export class PlotView {
   private chart: uPlot | null = null;
   private pressedAt = NaN;
   private linePlace = "";
+  // What is seen of a plot that is not over time; null: all.
+  private own: Record<"x" | "y", [number, number] | null> = { x: null, y: null };
 
-  constructor(readonly plot: Plot, private readonly shared: Shared) {
+  constructor(readonly plot: Plot, private readonly shared: Shared, private readonly sheet = SHEET_COLUMN) {
     const unit = plot.unit && plot.unit !== "1" ? el("span", { class: "unit" }, plot.unit) : null;
     const about = plot.about ? el("p", { class: "about" }, plot.about) : null;
     this.host.style.minHeight = `${HEIGHT}px`;
-    this.root = el("figure", { class: "plot", "data-key": plot.key }, el("figcaption", {}, el("h4", {}, plot.title, " ", unit), about), this.host, this.legend);
+    this.root = el("figure", { class: "plot", "data-key": plot.key }, el("figcaption", {}, plot.title ? el("h4", {}, plot.title, " ", unit) : null, about), this.host, this.legend);
     this.buildLegend();
   }
 
+  private get overTime(): boolean {
+    return this.plot.figure?.overTime ?? true;
+  }
   get made(): boolean {
     return this.chart !== null;
   }
@@ -65,14 +74,14 @@ export class PlotView {
     return series.dash ?? dashes[(series.run + round) % dashes.length];
   }
   private label(series: Series): string {
-    return this.shared.runNames.length > 1 ? `${series.label} ${runLetter(series.run)}`.trim() : series.label;
+    return this.shared.runNames.length > 1 && !this.plot.figure ? `${series.label} ${runLetter(series.run)}`.trim() : series.label;
   }
 
   private buildLegend(): void {
     this.plot.series.forEach((series, i) => {
       const value = el("span", { class: "value" });
       this.values.push(value);
-      const label = this.label(series) || this.plot.title;
+      const label = this.label(series) || this.plot.title || this.plot.figure?.y || "curve";
       const toggle = button(`show ${label}`, "", () => this.toggle(i, !series.on), { "aria-pressed": String(series.on) });
       toggle.append(el("span", { class: "swatch", "aria-hidden": "true" }), el("span", { class: "name" }, label), value);
       const [lower, upper] = series.limits;
@@ -105,10 +114,14 @@ export class PlotView {
   // what is not shown is left out.
   private table(): uPlot.AlignedData {
     this.curves = this.plot.series.map((s) => s.read());
+    if (!this.overTime) return [null, ...this.curves.map((c) => [c.time, c.y])] as unknown as uPlot.AlignedData;
+    const values = (c: Curve) => drawable(c, this.plot.log, this.plot.figure !== undefined);
     const first = this.curves[0]?.time;
-    if (this.curves.every((c) => c.time === first)) return [first ?? [], ...this.curves.map((c) => drawable(c, this.plot.log))] as unknown as uPlot.AlignedData;
+    if (this.curves.every((c) => c.time === first)) return [first ?? [], ...this.curves.map(values)] as unknown as uPlot.AlignedData;
     const shown = this.plot.series.map((_, i) => i).filter((i) => this.plot.series[i].on);
-    const joined = shown.length > 0 ? uPlot.join(shown.map((i) => [this.curves[i].time, drawable(this.curves[i], this.plot.log)] as unknown as uPlot.AlignedData)) : [[]];
+    // A gap is one also where others have samples within it.
+    const gaps = shown.map(() => [1, 2] as uPlot.JoinNullMode[]);
+    const joined = shown.length > 0 ? uPlot.join(shown.map((i) => [this.curves[i].time, values(this.curves[i])] as unknown as uPlot.AlignedData), gaps) : [[]];
     return [joined[0], ...this.curves.map((_, i) => joined[shown.indexOf(i) + 1 || joined.length] ?? [])] as uPlot.AlignedData;
   }
 
@@ -116,10 +129,11 @@ export class PlotView {
     if (this.chart) return;
     const width = Math.max(240, this.host.clientWidth);
     this.chart = new uPlot(this.options(width), this.table(), this.host);
-    this.chart.over.append(this.nowLine);
+    if (this.overTime) this.chart.over.append(this.nowLine);
     this.host.style.minHeight = "";
     this.host.setAttribute("role", "img");
-    this.host.setAttribute("aria-label", `${this.plot.title} over time, ${this.plot.series.length} curves`);
+    const { title, figure, series } = this.plot;
+    this.host.setAttribute("aria-label", `${title || figure?.y || "plot"} over ${figure?.x || "time"}, ${series.length} curves`);
     this.bindPointer(this.chart);
     this.setTime(this.shared.time);
   }
@@ -127,17 +141,26 @@ export class PlotView {
   private options(width: number): uPlot.Options {
     const muted = (): string => palettes[this.shared.theme].muted;
     const grid = { stroke: (): string => palettes[this.shared.theme].line, width: 1 };
-    // Among logarithms only powers of ten have lines.
-    const powers = (_: uPlot, splits: number[]): (number | null)[] => splits.map((v) => (!this.plot.log || Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9 ? v : null));
     const font = "11px system-ui, sans-serif";
-    const axis: uPlot.Axis = { stroke: muted, grid, ticks: { ...grid, size: 4 }, font, values: (_, splits) => splits.map((v) => (v === null ? "" : shortNumber(v))) };
+    const axis: uPlot.Axis = { stroke: muted, grid, ticks: { ...grid, size: 4 }, font, labelFont: font, labelSize: 16, labelGap: 0, values: (_, splits) => splits.map((v) => (v === null ? "" : shortNumber(v))) };
+    // Among logarithms only powers of ten have lines.
+    const filter = (_: uPlot, splits: number[]): (number | null)[] => splits.map((v) => (Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9 ? v : null));
+    const logarithmic: uPlot.Axis = { ...axis, space: 24, grid: { ...grid, filter }, ticks: { ...grid, size: 4, filter } };
+    const { log, figure } = this.plot;
+    const drag = this.overTime ? { x: true, y: false, setScale: false } : { x: true, y: true, uni: 24, setScale: false };
+    const showAll = (): null => {
+      if (this.overTime) this.shared.setZoom(this.shared.start, this.shared.end);
+      else this.resetOwnZoom();
+      return null;
+    };
     return {
       width,
       height: HEIGHT,
+      ...(this.overTime ? {} : { mode: 2 as const }),
       legend: { show: false },
-      cursor: { sync: { key: "invar" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 }, bind: { dblclick: () => () => (this.shared.setZoom(this.shared.start, this.shared.end), null) } },
-      scales: { x: { time: false, range: () => this.shared.zoom }, y: this.plot.log ? { distr: 3, log: 10 } : { range: (_, low, high) => this.range(low, high) } },
-      axes: [{ ...axis, size: 30, label: undefined }, { ...axis, size: 54, ...(this.plot.log ? { space: 24, grid: { ...grid, filter: powers }, ticks: { ...grid, size: 4, filter: powers } } : {}) }],
+      cursor: { ...(this.overTime ? { sync: { key: "invar" } } : {}), drag, points: { size: 5, show: this.overTime }, bind: { dblclick: () => showAll } },
+      scales: this.scales(),
+      axes: [{ ...(figure?.logX ? logarithmic : axis), size: 30, label: figure?.x || undefined }, { ...(log ? logarithmic : axis), size: 54, label: figure?.y || undefined }],
       series: [{}, ...this.plot.series.map((series) => this.seriesOptions(series))],
       hooks: {
         setSelect: [(u) => this.selected(u)],
@@ -148,8 +171,22 @@ export class PlotView {
     };
   }
 
+  private scales(): uPlot.Scales {
+    const { log, figure } = this.plot;
+    if (!this.overTime) {
+      const scale = (axis: "x" | "y", logarithm: boolean): uPlot.Scale => ({ time: false, distr: logarithm ? 3 : 1, log: 10, range: () => this.own[axis] ?? extent(this.shownCurves(), axis, figure!.logX, log) });
+      return { x: scale("x", figure!.logX), y: scale("y", log) };
+    }
+    const x: uPlot.Scale = { time: false, range: () => this.shared.zoom };
+    return { x, y: log ? { distr: 3, log: 10 } : { range: (_, low, high) => this.range(low, high) } };
+  }
+  private shownCurves(): Curve[] {
+    return this.curves.filter((_, i) => this.plot.series[i].on);
+  }
+
   private seriesOptions(series: Series): uPlot.Series {
-    return { label: series.label, show: series.on, stroke: () => this.color(series), width: series.dash ? 1.1 : 1.5, dash: this.dash(series), points: { show: false } };
+    const own = this.overTime ? {} : { facets: [{ scale: "x", auto: true }, { scale: "y", auto: true }], paths: (u: uPlot, i: number) => wayOf(u, this.curves[i - 1], this.plot.figure!.logX, this.plot.log) };
+    return { label: series.label, show: series.on, stroke: () => this.color(series), width: series.dash?.length ? 1.1 : 1.5, dash: this.dash(series), points: { show: false }, ...own };
   }
 
   // Room above and below; limits are within sight unless they would flatten the curves.
@@ -185,28 +222,46 @@ export class PlotView {
   }
 
   private selected(u: uPlot): void {
-    if (u.select.width < 4) return;
+    if (u.select.width < 4 && (this.overTime || u.select.height < 4)) return;
     const [min, max] = [u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")];
+    const [low, high] = [u.posToVal(u.select.top + u.select.height, "y"), u.posToVal(u.select.top, "y")];
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-    this.shared.setZoom(min, max);
+    if (this.overTime) return this.shared.setZoom(min, max);
+    this.own = { x: [min, max], y: [low, high] };
+    this.applyOwn();
   }
 
   // Only the plot under the pointer speaks; the others are told by uPlot's own synchronisation.
   private hovered(u: uPlot): void {
     const left = u.cursor.left ?? -1;
-    if (left >= 0 && u.over.matches(":hover") && u.cursor.event) this.shared.hover(u.posToVal(left, "x"));
+    if (this.overTime && left >= 0 && u.over.matches(":hover") && u.cursor.event) this.shared.hover(u.posToVal(left, "x"));
   }
 
   private bindPointer(u: uPlot): void {
     u.over.addEventListener("pointerdown", (e) => (this.pressedAt = e.clientX));
     u.over.addEventListener("click", (e) => {
-      if (Math.abs(e.clientX - this.pressedAt) > 3) return;
+      if (!this.overTime || Math.abs(e.clientX - this.pressedAt) > 3) return;
       this.shared.seek(u.posToVal(e.clientX - u.over.getBoundingClientRect().left, "x"));
     });
   }
 
   setZoom(): void {
-    this.chart?.setScale("x", { min: this.shared.zoom[0], max: this.shared.zoom[1] });
+    if (this.overTime) this.chart?.setScale("x", { min: this.shared.zoom[0], max: this.shared.zoom[1] });
+  }
+
+  resetOwnZoom(): void {
+    if (!this.own.x && !this.own.y) return;
+    this.own = { x: null, y: null };
+    this.applyOwn();
+  }
+  // Ranges are asked for anew.
+  private applyOwn(): void {
+    this.chart?.setData(this.chart.data);
+  }
+  // What is seen, for tests.
+  ranges(): { x: [number, number]; y: [number, number] } | null {
+    const scales = this.chart?.scales;
+    return scales ? { x: [scales.x.min ?? NaN, scales.x.max ?? NaN], y: [scales.y.min ?? NaN, scales.y.max ?? NaN] } : null;
   }
 
   setTime(t: number): void {
@@ -216,7 +271,7 @@ export class PlotView {
 
   placeNow(): void {
     const u = this.chart;
-    if (!u) return;
+    if (!u || !this.overTime) return;
     const inside = this.shared.time >= this.shared.zoom[0] && this.shared.time <= this.shared.zoom[1];
     const place = inside ? `translateX(${u.valToPos(this.shared.time, "x")}px)` : "";
     if (place === this.linePlace) return;
@@ -231,7 +286,7 @@ export class PlotView {
   }
 
   private showValues(t: number): void {
-    if (!this.chart) return;
+    if (!this.chart || !this.overTime) return;
     this.plot.series.forEach((series, i) => {
       const text = series.on ? withUnit(valueAt(this.curves[i], t), "") : "";
       if (this.values[i].textContent !== text) this.values[i].textContent = text;
@@ -248,9 +303,9 @@ export class PlotView {
     this.paintLegend();
     this.chart?.redraw(false);
   }
-  resize(width?: number): void {
+  resize(onSheet: boolean): void {
     if (!this.chart) return;
-    this.chart.setSize({ width: Math.max(240, width ?? this.host.clientWidth), height: HEIGHT });
+    this.chart.setSize({ width: onSheet ? this.sheet : Math.max(240, this.host.clientWidth), height: HEIGHT });
     this.placeNow();
   }
 }

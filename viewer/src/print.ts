@@ -5,10 +5,9 @@ import { el } from "./dom";
 import type { Theme } from "./palette";
 import type { Player } from "./player";
 import type { Stage } from "./stage";
-import type { Wall } from "./wall";
+import type { Views } from "./views";
 
 const STILLS = 6;
-const SHEET = 330;
 
 function stills(stage: Stage, player: Player): HTMLElement {
   const strip = el("div", { class: "stills" });
@@ -24,15 +23,15 @@ function stills(stage: Stage, player: Player): HTMLElement {
   return strip;
 }
 
-export function bindPrinting(host: HTMLElement, stage: Stage | null, wall: Wall, player: Player, theme: { current(): Theme; set(theme: Theme): void }): void {
+export function bindPrinting(host: HTMLElement, stage: Stage | null, views: Views, player: Player, theme: { current(): Theme; set(theme: Theme): void }): void {
   let before: Theme = "light";
   let strip: HTMLElement | null = null;
   let opened: HTMLDetailsElement[] = [];
   addEventListener("beforeprint", () => {
     before = theme.current();
     theme.set("light");
-    wall.makeAll();
-    wall.resize(SHEET);
+    views.makeAll();
+    views.resize(true);
     opened = [...document.querySelectorAll<HTMLDetailsElement>("details.certificate:not([open])")];
     for (const details of opened) details.open = true;
     strip?.remove();
@@ -43,7 +42,7 @@ export function bindPrinting(host: HTMLElement, stage: Stage | null, wall: Wall,
     strip?.remove();
     for (const details of opened) details.open = false;
     theme.set(before);
-    wall.resize();
+    views.resize();
   });
 }
 

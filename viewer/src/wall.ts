@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// All plots of a page, by sections, with what they share.
+// The plots of the channels, by sections.
 import { button, checkbox, el } from "./dom";
-import { Plots, sections, type Plot } from "./groups";
+import { Plots, sections } from "./groups";
 import { PlotView, runLetter, type Shared } from "./plots";
 import type { Run } from "./data";
+import type { Views } from "./views";
 
 export class Wall {
   readonly root = el("section", { class: "plots", "aria-labelledby": "plots-title" });
-  readonly views: PlotView[] = [];
   private readonly body = el("div", {});
-  private readonly seen = new Map<Element, PlotView>();
-  private readonly visible = new Set<PlotView>();
-  private readonly watcher: IntersectionObserver;
   private readonly plots: Plots;
   followCursor = true;
 
-  constructor(private readonly runs: Run[], private readonly shared: Shared, live: boolean) {
+  constructor(private readonly runs: Run[], private readonly shared: Shared, private readonly views: Views, live: boolean) {
     this.plots = new Plots(runs, live);
-    this.watcher = new IntersectionObserver((entries) => entries.forEach((entry) => this.cameIntoSight(entry)), { rootMargin: "300px" });
     const tools = el(
       "div",
       { class: "plot-tools" },
@@ -36,31 +32,11 @@ export class Wall {
       if (plots.length === 0) continue;
       const grid = el("div", { class: "plot-grid" });
       this.body.append(el("section", {}, el("h3", {}, section), grid));
-      for (const plot of plots) this.addView(plot, grid);
+      for (const plot of plots) this.views.add(new PlotView(plot, this.shared), grid);
     }
     if (this.plots.list.length === 0) this.body.append(el("p", { class: "empty" }, "Nothing that could be plotted was recorded."));
     if (this.plots.silent.length > 0) this.body.append(el("p", { class: "about" }, `Zero from beginning to end, not drawn: ${this.plots.silent.join(", ")}.`));
     this.body.append(this.chooser());
-  }
-
-  private addView(plot: Plot, grid: HTMLElement): void {
-    const view = new PlotView(plot, this.shared);
-    this.views.push(view);
-    grid.append(view.root);
-    this.seen.set(view.root, view);
-    this.watcher.observe(view.root);
-  }
-
-  private cameIntoSight(entry: IntersectionObserverEntry): void {
-    const view = this.seen.get(entry.target);
-    if (!view) return;
-    if (entry.isIntersecting) {
-      view.make();
-      view.setTime(this.shared.time);
-      this.visible.add(view);
-    } else {
-      this.visible.delete(view);
-    }
   }
 
   // Any channel by its path.
@@ -70,32 +46,9 @@ export class Wall {
     const select = el("select", { id: "any-channel" }, el("option", { value: "" }, "choose …"), ...paths.map((p) => el("option", { value: p }, p)));
     const grid = el("div", { class: "plot-grid" });
     select.addEventListener("change", () => {
-      for (const plot of this.plots.choose(select.value)) this.addView(plot, grid);
+      for (const plot of this.plots.choose(select.value)) this.views.add(new PlotView(plot, this.shared), grid);
       select.value = "";
     });
     return el("section", { class: "chooser" }, el("label", { for: "any-channel" }, "Plot any channel "), select, grid);
-  }
-
-  makeAll(): void {
-    for (const view of this.views) view.make();
-  }
-  setTime(t: number): void {
-    for (const view of this.visible) view.setTime(t);
-  }
-  setLines(): void {
-    for (const view of this.visible) view.placeNow();
-  }
-  setZoom(): void {
-    for (const view of this.views) view.setZoom();
-  }
-  setTheme(): void {
-    for (const view of this.views) view.setTheme();
-  }
-  resize(width?: number): void {
-    for (const view of this.views) view.resize(width);
-  }
-  // Live runs: only what is in sight is drawn anew.
-  refresh(all = false): void {
-    for (const view of all ? this.views : this.visible) view.refresh();
   }
 }

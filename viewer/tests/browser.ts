@@ -47,11 +47,19 @@ export interface Invar {
   };
   sample(path: string, t: number, run?: number): number[] | null;
   series(path: string, run?: number): { size: number; time: number[]; y: number[] } | null;
-  plots(): { title: string; made: boolean; lineTime: number; series: { label: string; run: number; path: string; on: boolean; now: number }[] }[];
+  plots(): Told[];
+  figures(): Told[];
   framesPerSecond(): number;
   resetFrames(): void;
   rows(): number;
   skipped(): number;
+}
+interface Told {
+  title: string;
+  made: boolean;
+  lineTime: number;
+  ranges: { x: [number, number]; y: [number, number] } | null;
+  series: { label: string; run: number; path: string; on: boolean; now: number }[];
 }
 declare global {
   interface Window {

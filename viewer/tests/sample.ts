@@ -177,6 +177,30 @@ export function result(): Json {
 export const FINE = times(END, 1201);
 export const COARSE = FINE.filter((_, i) => i % 4 === 0);
 
+// 8 by 4 pixels, one colour.
+export const IMAGE = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAgAAAAECAIAAAA8r+mnAAAAEUlEQVR4nGM4EsCFFTFQTwIAE40jwQyGRF0AAAAASUVORK5CYII=";
+
+// Curves over time with a gap where they are not positive; a circle, which is no function; a table; an image.
+export function figures(): Json[] {
+  const curve = (label: string, dashed: boolean, x: number[], y: number[]): Json => ({ label, dashed, x: pack(x), y: pack(y) });
+  const angles = times(2 * Math.PI, 200);
+  const decay = { title: "", x: "t [s]", y: "|p| [N s]", log_x: false, log_y: true, time: true };
+  const own = FINE.filter((_, i) => i % 3 === 0);
+  return [
+    {
+      name: "Fig. 2",
+      caption: "Momentum <b>falls</b>.",
+      panels: [
+        { ...decay, curves: [curve("x", false, FINE, FINE.map((t) => 10 * Math.exp(-t))), curve("y", true, own, own.map((t) => (t > 2 && t < 4 ? -1 : 1)))] },
+        { title: "Path", x: "x [m]", y: "y [m]", time: false, curves: [curve("circle", false, angles.map(Math.cos), angles.map((a) => 2 + Math.sin(a)))] },
+      ],
+      table: { columns: ["φ", "θ"], rows: [{ label: "RMSE", cells: ["0.1235 rad", "0.2 rad"] }, { label: "max", cells: ["1 rad", "<i>2</i>"] }] },
+      image: { png: IMAGE, alt: "a <plain> colour", width: 8, height: 4 },
+    },
+    { name: "Fig. 3", caption: "", panels: [{ title: "Order", x: "h [s]", y: "error", log_x: true, log_y: true, time: false, curves: [curve("rk4", true, [0.1, 0.05, 0.025, 0, 0.0125], [1e-4, 6e-6, 4e-7, 1, 2.5e-8])] }], table: null, image: null },
+  ];
+}
+
 export function run(name = "sample"): Json {
   return { name, result: result(), complete: true, scene: scene(), times: [pack(COARSE), pack(FINE)], channels: channels(FINE, COARSE) };
 }

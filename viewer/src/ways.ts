@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Curves that are no functions of time: from point to point in their order, wherever they go.
+import uPlot from "uplot";
+import type { Curve } from "./series";
+
+const shown = (x: number, y: number, logX: boolean, logY: boolean): boolean => Number.isFinite(x) && Number.isFinite(y) && !(logX && x <= 0) && !(logY && y <= 0);
+
+// The extent of curves along an axis, with room around; points that a logarithm does not have do not count.
+export function extent(curves: Curve[], axis: "x" | "y", logX: boolean, logY: boolean): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { time: x, y } of curves) {
+    for (let i = 0; i < x.length; ++i) {
+      if (!shown(x[i], y[i], logX, logY)) continue;
+      const v = axis === "x" ? x[i] : y[i];
+      if (v < low) low = v;
+      if (v > high) high = v;
+    }
+  }
+  const log = axis === "x" ? logX : logY;
+  if (low > high) return log ? [0.1, 1] : [0, 1];
+  if (log) return uPlot.rangeLog(low, high, 10, false) as [number, number];
+  const room = high > low ? 0.04 * (high - low) : Math.max(1e-12, 0.1 * Math.abs(high));
+  return [low - room, high + room];
+}
+
+export function wayOf(u: uPlot, { time: x, y }: Curve, logX: boolean, logY: boolean): uPlot.Series.Paths {
+  const stroke = new Path2D();
+  const there = (i: number): boolean => i >= 0 && i < x.length && shown(x[i], y[i], logX, logY);
+  for (let i = 0; i < x.length; ++i) {
+    if (!there(i)) continue;
+    const [at, up] = [u.valToPos(x[i], "x", true), u.valToPos(y[i], "y", true)];
+    if (there(i - 1)) stroke.lineTo(at, up);
+    else stroke.moveTo(at, up);
+    // A point without neighbours would not be seen.
+    if (!there(i - 1) && !there(i + 1)) stroke.arc(at, up, 1.5 * devicePixelRatio, 0, 2 * Math.PI);
+  }
+  return { stroke };
+}
