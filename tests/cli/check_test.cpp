@@ -44,9 +44,10 @@ TEST(Program, WrongCommandLinesEndWithTwoAndOneErrorLine) {
 
 TEST(Program, UnknownVerbIsNamedWithASuggestion) {
   EXPECT_EQ(invar({"-q", "chek", "x"}).err, "error: there is no verb 'chek'; did you mean 'check'? (see invar --help)\n");
-  EXPECT_EQ(invar({"rn"}).err,
-            "error: there is no verb 'rn'; there are check, info, eval, equilibrium, modes, stiffness, run, compare, report (see "
-            "invar --help)\n");
+  EXPECT_EQ(
+      invar({"rn"}).err,
+      "error: there is no verb 'rn'; there are check, info, eval, equilibrium, modes, stiffness, run, compare, report, view (see "
+      "invar --help)\n");
   EXPECT_EQ(invar({"run"}).err, "error: scenario is required (see invar run --help)\n");
 }
 

@@ -123,20 +123,21 @@ Drawing read(const Json& scene) {
   Drawing out;
   out.length = scene.value("length", 1.0);
   if (!(out.length > 0)) out.length = 1;
-  for (const Json& b : scene.at("bodies")) {
+  const auto list = [&](const char* key) { return scene.value(key, Json::array()); };  // any of them may be missing
+  for (const Json& b : list("bodies")) {
     Drawing::Body body{b.at("name"), vec3(b.at("com")), {}};
-    for (const Json& shape : b.at("shapes")) add_shape(body.corners, shape);
+    for (const Json& shape : b.value("shapes", Json::array())) add_shape(body.corners, shape);
     out.bodies.push_back(std::move(body));
   }
-  add_plain(out, scene.at("joints"));
-  for (const Json& t : scene.at("tendons")) {
+  add_plain(out, list("joints"));
+  for (const Json& t : list("tendons")) {
     out.tendons.emplace_back();
     for (const Json& p : t.at("points")) {
       const int body = p.at("body");
       if (body < static_cast<int>(out.bodies.size())) out.tendons.back().push_back({body, vec3(p.at("p"))});
     }
   }
-  for (const Json& o : scene.at("obstacles")) {
+  for (const Json& o : list("obstacles")) {
     const std::string kind = o.at("kind");
     const double radius = std::max(o.at("radius").get<double>(), 0.02 * out.length);
     if (kind == "sphere") add_rod(out.obstacles, vec3(o.at("a")), vec3(o.at("a")), radius);
