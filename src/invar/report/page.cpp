@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/report/page.hpp"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -49,6 +50,17 @@ Json channel_json(const Channel& c) { return {{"path", c.path}, {"unit", c.unit}
 // Names may be any bytes; what is not UTF-8 is replaced.
 std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+// Fewer samples where there are many channels, so that a page stays small.
+void fit(DecimationOptions& options, const Layout& layout, std::size_t most) {
+  double numbers = 0;
+  for (const Channel& c : layout.channels)
+    if (options.wanted(c)) numbers += c.size * (goes_with_poses(c) ? options.poses : options.extremes);
+  for (const Derived& d : options.derived) numbers += d.channel.size * options.extremes;
+  const double part = std::clamp(static_cast<double>(most) / numbers, 0.25, 1.0);
+  options.poses = static_cast<int>(part * options.poses);
+  options.extremes = static_cast<int>(part * options.extremes);
+}
+
 Result<Json> run_json(const std::string& directory, const PageOptions& options) {
   const Output output{directory};
   auto log = LogReader::open(output.log());
@@ -57,6 +69,7 @@ Result<Json> run_json(const std::string& directory, const PageOptions& options) 
   if (!wanted.wanted) wanted.wanted = is_shown;
   const Figures figures(*log);
   wanted.derived = figures.curves();
+  fit(wanted, log->layout(), options.numbers);
   const Decimated data = decimate(*log, wanted);
   Json run;
   run["name"] = data.layout.scenario;

@@ -13,6 +13,8 @@ namespace invar {
 /// How much of a recording a page holds.
 struct PageOptions {
   DecimationOptions decimation;
+  /// About how many numbers a run may have: of mechanisms with many bodies fewer samples are kept, down to a quarter.
+  std::size_t numbers = 280000;
   std::string title;  ///< empty: that of the first run
 };
 
