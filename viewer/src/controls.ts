@@ -37,8 +37,8 @@ function iconButton(label: string, sign: Icon, act: () => void, attributes: Reco
   return made;
 }
 
-// Play, pause, scrub, step, loop, speed.
-export function transport(player: Player, say: (text: string) => void): HTMLElement {
+// Play, pause, scrub, step, loop, speed. While time runs, whoever made it says when to show that.
+export function transport(player: Player, say: (text: string) => void): { root: HTMLElement; show(): void } {
   const play = iconButton("play", "play", () => player.toggle(), { id: "play", class: "icon primary" });
   const loop = iconButton("loop", "loop", () => player.setLoop(!player.loop), { id: "loop", "aria-pressed": "false" });
   const slider = el("input", { type: "range", id: "time", min: "0", max: "10000", step: "1", value: "0", "aria-label": "time" });
@@ -58,7 +58,9 @@ export function transport(player: Player, say: (text: string) => void): HTMLElem
     slider.setAttribute("aria-valuetext", timeText(player.time));
   };
   let wasPlaying = false;
-  player.onTime(show);
+  player.onTime(() => {
+    if (!player.playing) show();
+  });
   player.onState(() => {
     play.replaceChildren(icon(player.playing ? "pause" : "play"));
     play.setAttribute("aria-label", player.playing ? "pause" : "play");
@@ -71,7 +73,7 @@ export function transport(player: Player, say: (text: string) => void): HTMLElem
   });
   speed.value = "1";
   show();
-  return el(
+  const root = el(
     "div",
     { class: "transport", role: "group", "aria-label": "playback" },
     iconButton("to the start", "first", () => player.seek(player.start), { id: "first" }),
@@ -84,6 +86,7 @@ export function transport(player: Player, say: (text: string) => void): HTMLElem
     speed,
     loop,
   );
+  return { root, show };
 }
 
 const views: [View, string][] = [["front", "Front"], ["side", "Side"], ["top", "Top"], ["oblique", "Oblique"]];

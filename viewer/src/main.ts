@@ -35,7 +35,7 @@ function expose(page: Page, growth: Growth | null): void {
       page.stage?.mechanisms[run]?.bodies.mark(name === null ? null : body(name, run), color);
       page.stage?.touch();
     },
-    render: () => page.stage?.render(true),
+    render: () => page.stage?.render(),
     view: () => {
       const camera = page.stage?.camera;
       camera?.updateMatrixWorld();
@@ -43,7 +43,7 @@ function expose(page: Page, growth: Growth | null): void {
     },
     drawn: (run = 0) => {
       const mechanism = page.stage?.mechanisms[run];
-      page.stage?.render(true);
+      page.stage?.render();
       return mechanism ? mechanism.drawn() : null;
     },
     sample: (path: string, t: number, run = 0) => page.sample(path, t, run),

@@ -58,6 +58,7 @@ export class Page {
   private lastValues = 0;
   private lastLines = 0;
   private valuesDue = false;
+  private showTime = (): void => undefined;
   private frames: number[] = [];
 
   constructor(private readonly host: HTMLElement, readonly data: Data, notices: string) {
@@ -139,7 +140,9 @@ export class Page {
       }
     }
     if (this.stage && this.data.runs.length > 1) canvas.append(this.runKey());
-    motion.append(transport(this.player, say));
+    const { root, show } = transport(this.player, say);
+    motion.append(root);
+    this.showTime = show;
     if (!this.stage) return;
     this.traceTips(this.stage);
     this.panel = panel(this.stage, say);
@@ -187,19 +190,23 @@ export class Page {
 
   private frame(wall: number): void {
     this.player.tick(wall);
-    if (this.stage?.render()) this.frames.push(wall);
+    if (this.stage?.frame(wall)) this.frames.push(wall);
     if (this.frames.length > 200) this.frames.splice(0, 100);
-    // Lines and numbers of the plots need not change faster than anybody reads: a page that changes in one place only is drawn faster.
-    if (this.valuesDue && (!this.player.playing || wall - this.lastValues > 300)) {
-      this.valuesDue = false;
-      this.lastValues = this.lastLines = wall;
-      this.views.setTime(this.player.time);
-      this.panel?.setTime(this.player.time);
-    } else if (this.valuesDue && wall - this.lastLines > 90) {
-      this.lastLines = wall;
-      this.views.setLines();
-    }
+    if (this.valuesDue) this.showValues(wall);
     requestAnimationFrame((next) => this.frame(next));
+  }
+  // Time, lines and numbers need not change faster than anybody reads, and do so in the same frame: a page that changes in one place only is
+  // drawn faster.
+  private showValues(wall: number): void {
+    const [lines, values] = this.stage?.slow ? [200, 600] : [90, 300];
+    if (this.player.playing && wall - this.lastLines < lines) return;
+    this.lastLines = wall;
+    if (this.player.playing) this.showTime();
+    if (this.player.playing && wall - this.lastValues < values) return this.views.setLines();
+    this.valuesDue = false;
+    this.lastValues = wall;
+    this.views.setTime(this.player.time);
+    this.panel?.setTime(this.player.time);
   }
   framesPerSecond(): number {
     const n = this.frames.length;

@@ -14,7 +14,7 @@ function stills(stage: Stage, player: Player): HTMLElement {
   for (let k = 0; k < STILLS; ++k) {
     const t = player.start + (k / (STILLS - 1)) * (player.end - player.start);
     stage.seek(t);
-    stage.render(true);
+    stage.render();
     const copy = el("canvas", { width: String(stage.canvas.width), height: String(stage.canvas.height) });
     copy.getContext("2d")?.drawImage(stage.canvas, 0, 0);
     strip.append(el("figure", {}, copy, el("figcaption", {}, timeText(t))));

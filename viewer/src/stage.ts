@@ -18,6 +18,7 @@ import type { Run } from "./data";
 import { fieldLayers } from "./fields";
 import { Mechanism, type Layer } from "./mechanism";
 import { palettes, type Theme } from "./palette";
+import { Sharpness } from "./sharpness";
 
 export type View = "oblique" | "front" | "side" | "top";
 
@@ -49,10 +50,15 @@ export class Stage {
   private theme: Theme = "light";
   private time = 0;
   private dirty = true;
+  private readonly sharpness = new Sharpness();
+  private ratio = 0;
 
   constructor(host: HTMLElement, runs: Run[], theme: Theme, live: boolean) {
-    this.renderer = new WebGLRenderer({ antialias: true });
-    this.canvas = this.renderer.domElement;
+    this.canvas = document.createElement("canvas");
+    // Without opacity the browser need not blend the view with the page below it.
+    const context = this.canvas.getContext("webgl2", { alpha: false, antialias: false, powerPreference: "high-performance" });
+    if (!context) throw new Error("no WebGL 2");
+    this.renderer = new WebGLRenderer({ canvas: this.canvas, context });
     host.prepend(this.canvas);
     this.chooseAxes(runs);
     this.mechanisms = runs.map((run, i) => new Mechanism(run, i, theme, live));
@@ -304,7 +310,9 @@ export class Stage {
   resize(): void {
     const host = this.canvas.parentElement;
     if (!host || host.clientWidth === 0 || host.clientHeight === 0) return;
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+    this.sharpness.reset();
+    this.ratio = this.sharpness.ratio;
+    this.renderer.setPixelRatio(this.ratio);
     this.renderer.setSize(host.clientWidth, host.clientHeight);
     this.camera.aspect = host.clientWidth / host.clientHeight;
     this.camera.updateProjectionMatrix();
@@ -323,9 +331,27 @@ export class Stage {
     this.controls.update();
   }
 
-  // Draws if anything changed; true if it did.
-  render(always = false): boolean {
-    if (!this.dirty && !always) return false;
+  // Draws if anything changed since the last frame; true if it did.
+  frame(wall: number): boolean {
+    const moved = this.dirty;
+    if (moved) this.sharpness.frame(wall);
+    else if (this.sharpness.due(wall)) this.sharpness.rest();
+    else return false;
+    this.draw();
+    return moved;
+  }
+  // Whether motion was found too much for this computer.
+  get slow(): boolean {
+    return this.sharpness.lowered;
+  }
+  // Draws now, as well as can be.
+  render(): void {
+    this.sharpness.rest();
+    this.draw();
+  }
+
+  private draw(): void {
+    if (this.ratio !== this.sharpness.ratio) this.renderer.setPixelRatio((this.ratio = this.sharpness.ratio));
     for (const mechanism of this.mechanisms) mechanism.update(this.time);
     this.moveWithFollowed();
     // Light comes over the left shoulder of whoever looks.
@@ -333,7 +359,6 @@ export class Stage {
     this.sun.target.position.copy(this.controls.target);
     this.renderer.render(this.scene, this.camera);
     this.dirty = false;
-    return true;
   }
 
   // The centre of mass of a body on the page, in CSS pixels; null where it is not known.

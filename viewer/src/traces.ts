@@ -7,7 +7,7 @@ import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
 import { sampleAt, type Channel } from "./data";
 
 // More points than a screen can show are left out of the drawing.
-const MOST = 6000;
+const MOST = 2000;
 
 export class Trace {
   readonly group = new Group();

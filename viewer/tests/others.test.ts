@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { launch, open, report, settled } from "./browser";
 import { centroid, readPng } from "./png";
-import { chain, data, pack, poses, result, run } from "./sample";
+import { chain, data, figures, pack, poses, result, run } from "./sample";
 
 let browser: Browser;
 before(async () => {
@@ -209,4 +209,50 @@ test("shapes have their sizes along their axes", async () => {
     assert.deepEqual(trouble, []);
     await close();
   }
+});
+
+test("keys that nobody knows are ignored, wherever they stand", async () => {
+  const odd: Loose = run();
+  const strange = (o: Loose): void => void Object.assign(o, { springs: [{ a: 1 }], from_the_future: { deep: [null] } });
+  [odd, odd.scene, odd.result, odd.scene.bodies[0], odd.scene.joints[0], odd.scene.ellipsoids[0], odd.channels[0]].forEach(strange);
+  const { page, trouble, close } = await open(browser, report("odd", { ...data(odd), springs: 3 }));
+  assert.equal(await page.locator(".warnings").count(), 0);
+  assert.deepEqual(await page.evaluate(() => window.invar.sample("bodies/mark/p", 0)), poses(0).mark.p);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("channels without a single number leave a page that works", async () => {
+  const empty: Loose = run();
+  for (const channel of empty.channels) channel.y = pack(new Array(channel.y.n).fill(NaN));
+  const { page, trouble, close } = await open(browser, report("nan", data(empty)));
+  await page.evaluate(() => {
+    window.invar.play();
+    window.invar.seek(3);
+  });
+  await settled(page);
+  await page.evaluate(() => window.invar.pause());
+  assert.equal(await page.evaluate(() => window.invar.pixelOf("mark")), null);
+  const { arrows, ellipsoids, ghosts } = await page.evaluate(() => window.invar.drawn());
+  assert.deepEqual([arrows, ellipsoids, ghosts.filter((g) => g.visible)], [[], [], []]);
+  await page.locator("#any-channel").selectOption("energy/total");
+  await page.waitForFunction(() => window.invar.plots().some((p) => p.title === "energy/total" && p.made));
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("eight runs are compared on one page", async () => {
+  const names = Array.from({ length: 8 }, (_, k) => `run number ${k}`);
+  const { page, trouble, close } = await open(browser, report("eight", data(...names.map((name) => ({ ...run(name), figures: figures() })))));
+  assert.equal(await page.locator(".laws-table thead th").count(), 8);
+  assert.deepEqual(await page.locator('figure[data-name="Fig. 2"] .run-column > h4').allTextContents(), names.map((name, k) => `${"ABCDEFGH"[k]} ${name}`));
+  const places = await page.evaluate(() => Array.from({ length: 8 }, (_, k) => window.invar.pixelOf("mark", k)!.x));
+  assert.ok(places.every((x, k) => k === 0 || x > places[k - 1] + 10), places.join(" "));
+  const momentum = (await page.evaluate(() => window.invar.plots())).find((p) => p.title === "Linear momentum")!;
+  assert.equal(momentum.series.length, 24);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 1280, "nothing is beside the edges");
+  await page.evaluate(() => window.invar.seek(2));
+  await settled(page);
+  assert.deepEqual(trouble, []);
+  await close();
 });

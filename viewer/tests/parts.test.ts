@@ -7,6 +7,7 @@ import { principal, type Symmetric } from "../src/eigen";
 import { escapedName, nearestSample, plainName, sampleAt, type Channel } from "../src/data";
 import { Growth } from "../src/live";
 import { Player } from "../src/player";
+import { Sharpness } from "../src/sharpness";
 import { shortNumber } from "../src/values";
 import { inflateRawSync } from "node:zlib";
 import { pack } from "./sample";
@@ -113,4 +114,24 @@ test("principal axes are a right-handed triad that the matrix only stretches", (
     assert.ok(Math.abs(dot([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], z) - 1) < ROUNDED);
     assert.ok(values[0] >= values[1] && values[1] >= values[2]);
   }
+});
+
+test("motion that is too slow is drawn with fewer pixels, and what rests with all of them", () => {
+  Object.assign(globalThis, { devicePixelRatio: 1 });
+  const play = (sharpness: Sharpness, gap: number): number => {
+    let wall = 0;
+    for (let k = 0; k < 100; ++k) sharpness.frame((wall += gap));
+    assert.equal(sharpness.due(wall + 100), false, "a pause between frames is no rest");
+    const ratio = sharpness.ratio;
+    assert.equal(sharpness.due(wall + 1000), ratio < 2);
+    sharpness.rest();
+    assert.equal(sharpness.ratio, 2);
+    return ratio;
+  };
+  assert.equal(play(new Sharpness(), 16), 2);
+  const slow = new Sharpness();
+  assert.equal(play(slow, 50), 0.75);
+  assert.equal(play(slow, 16), 0.75, "what was too slow is not tried again");
+  slow.reset();
+  assert.equal(play(slow, 16), 2, "but when the size has changed");
 });
