@@ -29,6 +29,9 @@ function byName(runs: Run[]): Shown[][] {
 
 function plotOf(panel: Panel, figure: Figure, run: number, index: number): Plot {
   const notPositive = panel.curves.reduce((sum, { x, y }) => sum + y.filter((v, i) => (panel.logY && v <= 0) || (panel.logX && x[i] <= 0)).length, 0);
+  // What is dashed is compared with what is not: curve by curve in the same colours.
+  const seen = { solid: 0, dashed: 0 };
+  const color = (dashed: boolean): number => (dashed ? seen.dashed++ : seen.solid++);
   return {
     key: `figure ${run} ${figure.name} ${index}`,
     section: "Figures",
@@ -37,7 +40,7 @@ function plotOf(panel: Panel, figure: Figure, run: number, index: number): Plot 
     log: panel.logY,
     about: notPositive === 0 ? "" : `gaps: ${notPositive} of its numbers ${notPositive === 1 ? "is" : "are"} not positive and ${notPositive === 1 ? "has" : "have"} no logarithm`,
     figure: { x: panel.x, y: panel.y, logX: panel.logX, overTime: panel.time },
-    series: panel.curves.map(({ label, dashed, x, y }, k) => ({ label, run, unit: "", path: figure.name, read: () => ({ time: x, y }), color: k, dash: dashed ? [6, 4] : [], limits: [], on: true })),
+    series: panel.curves.map(({ label, dashed, x, y }) => ({ label, run, unit: "", path: figure.name, read: () => ({ time: x, y }), color: color(dashed), dash: dashed ? [6, 4] : [], limits: [], on: true })),
   };
 }
 

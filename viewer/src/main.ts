@@ -65,6 +65,8 @@ function show(data: Data, growth: Growth | null = null): Page {
   document.title = data.title;
   const page = new Page(host, data, notices);
   expose(page, growth);
+  const wanted = Number(/^#t=(.+)$/.exec(location.hash)?.[1] ?? NaN); // a link to a moment
+  if (Number.isFinite(wanted)) page.player.seek(wanted);
   return page;
 }
 

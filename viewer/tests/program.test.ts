@@ -118,6 +118,12 @@ test("bodies are drawn where they were recorded", options, async () => {
   await close();
 });
 
+test("a link may name a moment", options, async () => {
+  const { page, close } = await open(browser, `${pathToFileURL(join(folder, "run", "report.html")).href}#t=9`);
+  assert.ok(Math.abs((await page.evaluate(() => window.invar.time())) - 9) < 0.03); // the nearest of six hundred poses
+  await close();
+});
+
 test("the figures of the paper are on the page", options, async () => {
   const { page, close } = await open(browser, pathToFileURL(join(folder, "run", "report.html")).href);
   const captions = (await page.locator("figure figcaption").allTextContents()).join(" ");
