@@ -18,7 +18,7 @@ const faults = [
   { name: "big_endian", file: "src/arrays.ts", old: "view.getFloat64(8 * i, true)", new: "view.getFloat64(8 * i, false)", suite: "parts", law: "unshuffle" },
   { name: "slider_reads_after_the_pause", file: "src/controls.ts", old: "player.seek(player.start + share * (player.end - player.start));", new: "player.seek(player.start + (Number(slider.value) / 10000) * (player.end - player.start));", suite: "page", law: "play, scrub" },
   { name: "lines_stay_behind", file: "src/plots.ts", old: "    this.nowLine.style.transform = place;\n", new: "", suite: "page", law: "play, scrub" },
-  { name: "zoom_of_one_plot", file: "src/wall.ts", old: "    for (const view of this.views) view.setZoom();\n", new: "", suite: "page", law: "drag zooms" },
+  { name: "zoom_of_one_plot", file: "src/views.ts", old: "    for (const view of this.all) view.setZoom();\n", new: "", suite: "page", law: "drag zooms" },
   { name: "layers_cannot_be_hidden", file: "src/stage.ts", old: "mechanism.groups.get(layer)!.visible = on;", new: "mechanism.groups.get(layer);", suite: "page", law: "toggles act" },
   { name: "reference_of_another_place", file: "src/tasks.ts", old: "if (task) return { body: task.body, atP: vec(task.p), atQ: quat(task.q) };", new: "", suite: "page", law: "tracking errors" },
   { name: "ghost_at_its_own_origin", file: "src/ghosts.ts", old: "body.position.copy(atP).applyQuaternion(turn).negate().add(point);", new: "body.position.copy(point);", suite: "drawn", law: "ghost" },
