@@ -31,8 +31,8 @@ export function wayOf(u: uPlot, { time: x, y }: Curve, logX: boolean, logY: bool
     const [at, up] = [u.valToPos(x[i], "x", true), u.valToPos(y[i], "y", true)];
     if (there(i - 1)) stroke.lineTo(at, up);
     else stroke.moveTo(at, up);
-    // A point without neighbours would not be seen.
-    if (!there(i - 1) && !there(i + 1)) stroke.arc(at, up, 1.5 * devicePixelRatio, 0, 2 * Math.PI);
+    // A point without neighbours would not be seen; its circle is shorter than a dash.
+    if (!there(i - 1) && !there(i + 1)) stroke.arc(at, up, 0.8 * devicePixelRatio, 0, 2 * Math.PI);
   }
   return { stroke };
 }

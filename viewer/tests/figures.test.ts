@@ -97,6 +97,15 @@ test("a curve that is no function of x is drawn as it goes", async () => {
   }
 });
 
+test("a point between gaps is seen", async () => {
+  const { inside } = await picture(2);
+  const { x } = (await told())[2].ranges!;
+  const at = Math.round((Math.log(0.0125 / x[0]) / Math.log(x[1] / x[0])) * inside.width);
+  const columns = columnsOf(inside, colors.first);
+  assert.ok(columns.slice(at - 2, at + 3).some(Boolean), "0.0125 stands alone");
+  assert.ok(!columns.slice(at + 6, at + 20).some(Boolean));
+});
+
 test("panels over time share cursor, zoom and time with the page, the others have a zoom of their own", async () => {
   await page.evaluate(() => window.invar.seek(1.5));
   await settled(page);
