@@ -2,7 +2,7 @@
 // How many pixels the 3D view is drawn with. At rest twice as many as the screen has, which makes edges smooth; in motion as many as
 // leave thirty frames a second. Smoothing by the renderer itself cannot be switched off while it would be too slow.
 
-const FACTORS = [2, 1, 0.75];
+const FACTORS = [2, 1, 0.75, 0.5];
 const MOST = 3;
 const SLOW = 33;
 // So many intervals between frames decide.
