@@ -69,8 +69,11 @@ Result<LogReader> open_log(const std::string& directory) {
   const Output output{directory};
   std::error_code trouble;
   if (!std::filesystem::is_directory(directory, trouble)) return fail(ErrorKind::File, "there is no such directory", directory);
-  if (!std::filesystem::exists(output.log(), trouble))
-    return fail(ErrorKind::File, "holds no run.log: not the output of a run", directory);
+  const bool there = std::filesystem::exists(output.log(), trouble);
+  if (trouble) return fail(ErrorKind::File, fmt::format("cannot be looked at: {}", trouble.message()), directory);
+  if (!there) return fail(ErrorKind::File, "holds no run.log: not the output of a run", directory);
+  if (std::filesystem::is_directory(output.log(), trouble))
+    return fail(ErrorKind::File, "is a directory, not a log", output.log());
   return LogReader::open(output.log());
 }
 

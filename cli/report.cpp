@@ -26,12 +26,13 @@ struct Arguments {
   std::vector<double> from, size;
 };
 
-// run.h5 anew, and what the log held.
-bool rewrite(const std::string& directory, Context& context) {
+// run.h5 anew, and what the log held. Where something else was asked for, a directory that cannot be written to is no trouble.
+bool rewrite(const std::string& directory, bool needed, Context& context) {
   const Output output{directory};
   auto log = open_log(directory);
   if (!log) return report(log.error(), context), false;
   auto written = write_hdf5(*log, output.hdf5());
+  if (!written && !needed) return say("note: " + written.error().text(), context), true;
   if (!written) return report(written.error(), context), false;
   if (!context.quiet)
     fmt::print("{}: {} samples from {:g} s to {:g} s; {}\n", output.hdf5(), written->samples, written->from, written->to,
@@ -48,14 +49,25 @@ Result<void> write_picture(const Arguments& args) {
   return png ? write_text(args.picture, *png) : tl::unexpected(png.error());
 }
 
+bool is_one_of(const std::string& file, const std::vector<std::string>& others) {
+  std::error_code trouble;
+  const auto whole = [&](const std::string& path) { return std::filesystem::weakly_canonical(path, trouble); };
+  return !file.empty() &&
+         std::any_of(others.begin(), others.end(), [&](const std::string& o) { return whole(o) == whole(file); });
+}
+
 void report_verb(const Arguments& args, Context& context) {
+  for (const std::string& file : {args.page, args.picture})
+    for (const std::string& directory : args.directories)
+      if (const Output output{directory}; is_one_of(file, {output.log(), output.hdf5(), output.result()}))
+        return report({ErrorKind::File, "is part of the recording; choose another name", file}, context);
   for (const std::string& directory : args.directories)
-    if (!rewrite(directory, context)) return;
+    if (!rewrite(directory, args.page.empty() && args.picture.empty(), context)) return;
   if (!args.picture.empty()) {
     if (auto written = write_picture(args); !written) return report(written.error(), context);
     if (!context.quiet) fmt::print("{}\n", args.picture);
   }
-  if (args.page.empty() && viewer_page().empty()) return;
+  if (args.page.empty() && (viewer_page().empty() || !args.picture.empty())) return;
   const std::string page = args.page.empty() ? Output{args.directories[0]}.page() : args.page;
   if (auto written = write_report(args.directories, page); !written) return report(written.error(), context);
   if (!context.quiet) fmt::print("{}\n", page);
@@ -70,7 +82,8 @@ void add_report(CLI::App& app, Context& context) {
   auto args = std::make_shared<Arguments>();
   verb->add_option("directories", args->directories, "Output directories of runs")->required()->expected(1, 8);
   verb->add_option("-o,--output", args->page, "The page; report.html in the first directory by default");
-  verb->add_option("--png", args->picture, "A still of the first run as well, rendered without display or browser");
+  verb->add_option("--png", args->picture,
+                   "A still of the first run, rendered without display or browser; then a page only with -o");
   verb->add_option("--at", args->look.times, "Times of the still, s; the last by default")->needs("--png");
   verb->add_option("--strip", args->look.strip, "This many poses over the whole run in one picture")
       ->needs("--png")

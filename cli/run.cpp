@@ -99,7 +99,8 @@ void run_verb(const Arguments& args, Context& context) {
   auto scenario = read_scenario_file(args.scenario, &warnings);
   warn(warnings, context);
   if (!scenario) return report(scenario.error(), context);
-  // A port that is taken must not cost the output of an earlier run.
+  // What is refused before the first step, or a port that is taken, must not cost the output of an earlier run.
+  if (auto fine = check(*scenario); !fine) return report(fine.error(), context);
   std::unique_ptr<Server> server;
   if (args.live) {
     auto started = start_server(live_run(args.output), args.serve);
@@ -120,7 +121,8 @@ void add_run(CLI::App& app, Context& context) {
   auto* verb = app.add_subcommand("run", "Run a scenario, judge its laws, record it");
   auto args = std::make_shared<Arguments>();
   verb->add_option("scenario", args->scenario, "Scenario file")->required();
-  verb->add_option("-o,--output", args->output, "Directory for result.json, run.h5 and run.log; created where it is missing")
+  verb->add_option("-o,--output", args->output,
+                   "Directory for result.json, run.h5, report.html and run.log; created where it is missing")
       ->required();
   verb->add_flag("--force", args->force, "Write into a directory that holds other files");
   auto* live = verb->add_flag("--live", args->live, "Show the run in the browser while it computes");

@@ -10,7 +10,7 @@ endif()
 # Readers of TOML and writers of pages are built on toml++ and nlohmann-json and serve the library alone.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/invar" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.hpp" PATTERN "toml_*.hpp" EXCLUDE PATTERN "scenario_parts.hpp" EXCLUDE PATTERN "control_parts.hpp" EXCLUDE PATTERN "model_parts.hpp" EXCLUDE
-  PATTERN "figures.hpp" EXCLUDE PATTERN "packed.hpp" EXCLUDE)
+  PATTERN "figures.hpp" EXCLUDE PATTERN "packed.hpp" EXCLUDE PATTERN "json_text.hpp" EXCLUDE)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/models" "${PROJECT_SOURCE_DIR}/scenarios" DESTINATION "${CMAKE_INSTALL_DATADIR}/invar")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CITATION.cff" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 

@@ -51,7 +51,7 @@ struct Shared {
   std::atomic<bool> begun{false}, over{false};
   std::atomic<int> connections{0}, streams{0};         // now
   std::atomic<long> pages_given{0}, streams_begun{0};  // so far
-  std::atomic<Clock::rep> touched{0};                  // when a byte left last
+  std::atomic<Clock::rep> touched{0};                  // when a stream last got something
 };
 
 // One of a number that goes down with it.
@@ -212,7 +212,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (it.status == 200 && it.text.data() == shared_.offer.page.data()) ++shared_.pages_given;
     stream_.expires_after(kForAnswer);
     const auto given = [self = shared_from_this()](beast::error_code trouble, std::size_t) {
-      self->shared_.touch();
       if (!trouble) self->part();
     };
     if (parser_.get().method() == http::verb::head)
@@ -272,8 +271,10 @@ struct Server::Impl {
 
   void accept() {
     acceptor.async_accept([this](beast::error_code trouble, tcp::socket socket) {
-      if (!trouble) welcome(std::move(socket));
-      if (!trouble) return accept();
+      if (!trouble) {
+        accept();  // first: whatever becomes of this one, others are let in
+        return welcome(std::move(socket));
+      }
       // Out of descriptors, perhaps: they come back.
       pause.expires_after(kLookAgain);
       pause.async_wait([this](beast::error_code stopped) {
@@ -334,10 +335,10 @@ void Server::finish(bool expected, const std::atomic<bool>& stop) {
   const bool stopped_before = stop;
   const auto begin = Clock::now();
   const auto waited = [&] { return Clock::now() - begin; };
-  // A page that was given asks for its stream soon.
+  // A page that was given, or a browser that was opened, asks for its stream soon.
   const auto loading = [&] {
-    if (expected && !stopped_before && shared.streams_begun == 0) return waited() < seconds(5);
-    return shared.streams_begun < shared.pages_given && shared.quiet() < seconds(5);
+    const bool opened = expected && !stopped_before && shared.streams_begun == 0;
+    return (opened || shared.streams_begun < shared.pages_given) && waited() < seconds(5);
   };
   const auto receiving = [&] { return std::min(shared.quiet(), waited()) < seconds(3); };
   while ((stopped_before || !stop) && (shared.streams > 0 ? receiving() : loading()))

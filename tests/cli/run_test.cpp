@@ -224,6 +224,58 @@ TEST(Run, KillLeavesALogFromWhichReportMakesHdf5) {
   EXPECT_EQ(seen, "fine\n");
 }
 
+// What is refused before the first step costs nothing that is there.
+TEST(Run, ThatIsRefusedLeavesAnEarlierOutput) {
+  Folder folder;
+  const std::string text = "model = '" + model("pendulum") + "'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 0.1\n";
+  write_file(folder / "good.toml", text);
+  write_file(folder / "bad.toml", text + "[[figure]]\nname = 'f'\n[[figure.panel]]\ncurves = [{ of = 'energy/totl' }]\n");
+  ASSERT_EQ(invar({"run", folder / "good.toml", "-o", folder / "out"}).code, 0);
+  const Ended e = invar({"run", folder / "bad.toml", "-o", folder / "out"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "bad.toml:7:")) << e.err;
+  for (const char* name : {"run.log", "run.h5", "result.json"}) EXPECT_TRUE(fs::exists(folder / "out/" + name)) << name;
+}
+
+// Compare runs the scenario in other ways; what its page shows is no concern of theirs.
+TEST(Compare, TakesScenariosWithFigures) {
+  Folder folder;
+  write_file(folder / "s.toml", "model = '" + model("pendulum") +
+                                    "'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 0.1\n"
+                                    "[[convergence]]\nname = 'c'\nsteps = [0.01]\nmetric = 'steps'\n"
+                                    "[[figure]]\nname = 'f'\n[[figure.panel]]\ncurves = [{ of = 'momentum/linear' }]\n");
+  const Ended e = invar({"compare", folder / "s.toml", "--only", "minimal/rk4"});
+  EXPECT_EQ(e.code, 0) << e.err << e.out;
+}
+
+TEST(Report, WritesOverNoRecording) {
+  Folder folder;
+  ASSERT_EQ(invar({"run", scenario("pendulum"), "-o", folder / "out"}).code, 0);
+  const auto size = fs::file_size(folder / "out/run.log");
+  for (const char* option : {"-o", "--png"})
+    for (const char* name : {"run.log", "run.h5", "result.json"}) {
+      const Ended e = invar({"report", folder / "out", option, folder / "out/../out/" + name});
+      EXPECT_EQ(e.code, 2) << option << name;
+      EXPECT_TRUE(has(e.err, "part of the recording")) << e.err;
+    }
+  EXPECT_EQ(fs::file_size(folder / "out/run.log"), size);
+}
+
+TEST(Report, DrawsAStill) {
+  Folder folder;
+  ASSERT_EQ(invar({"run", scenario("pendulum"), "-o", folder / "out"}).code, 0);
+  Ended e =
+      invar({"report", folder / "out", "--png", folder / "p.png", "--strip", "3", "--trace", "rod", "--size", "200", "100"});
+  EXPECT_EQ(e.code, 0) << e.err;
+  EXPECT_GT(fs::file_size(folder / "p.png"), 200u);
+  e = invar({"report", folder / "out", "--png", folder / "q.png", "--trace", "rood"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "did you mean 'rod'")) << e.err;
+  e = invar({"report", folder / "out", "--png", folder / "q.png", "--at", "1e9"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_FALSE(fs::exists(folder / "q.png"));
+}
+
 TEST(Report, RefusesWhatIsNoOutputOfARun) {
   Folder folder;
   Ended e = invar({"report", folder / "nowhere"});

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -108,7 +109,11 @@ TEST(MeshFile, RefusesNonsenseInWords) {
   Folder folder;
   const std::map<std::string, std::pair<std::string, std::string>> wrong = {
       {"a.ply", {"ply", ".stl and .obj"}},
-      {"b.stl", {"", "no whole triangles"}},
+      {"b.stl", {"", "neither a whole binary STL"}},
+      {"h.stl", {"solid s\nvertex 0 oops 0\nvertex 1 0 0\nvertex 0 1 0\n", "finite"}},
+      {"i.stl", {"solid s\nvertex nan 0 0\nvertex 1 0 0\nvertex 0 1 0\n", "finite"}},
+      {"j.stl", {binary_stl({{Vec3(0, 0, 0), Vec3(1, std::nan(""), 0), Vec3(0, 1, 0)}}), "finite"}},
+      {"k.stl", {binary_stl(drawn(2)).substr(0, 150), "neither a whole binary STL"}},
       {"c.stl", {"solid s\nvertex 0 0 0\nvertex 1 0 0\n", "no whole triangles"}},
       {"d.obj", {"v 0 0 0\nf 1 2 3\n", "not there"}},
       {"e.obj", {"v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "finite"}},
@@ -139,6 +144,7 @@ TEST(MeshFile, SurvivesAnyBytes) {
     const auto mesh = read_mesh_file(path);
     if (!mesh) continue;
     for (const int i : mesh->triangles) ASSERT_LT(static_cast<std::size_t>(3 * i + 2), mesh->vertices.size());
+    for (const double x : mesh->vertices) ASSERT_TRUE(std::isfinite(x));
   }
 }
 

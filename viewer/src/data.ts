@@ -187,7 +187,7 @@ async function readChannel(json: Record<string, unknown>, times: (Float64Array |
 }
 
 export async function readRun(json: Record<string, unknown>, index: number): Promise<Run> {
-  const damage: string[] = [];
+  const damage: string[] = list(json.trouble).filter((t): t is string => typeof t === "string");
   const times = await Promise.all(list(json.times).map((t, i) => attempt(`times ${i}`, damage, () => readTime(t))));
   const channels = new Map<string, Channel>();
   const read = records(json.channels).map((c) =>

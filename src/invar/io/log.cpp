@@ -120,6 +120,7 @@ Result<void> LogWriter::begin(const Layout& layout) {
 
   // Names may be any bytes; what is not UTF-8 is replaced in the header, not fatal.
   const std::string text = header_json(layout, scene_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (text.size() > kLongestLogHeader) return fail(ErrorKind::File, "what is said about the run is too long for a header", path_);
   std::vector<unsigned char> head(kMagic, kMagic + sizeof kMagic);
   put(head, kLogVersion);
   put(head, static_cast<std::uint32_t>(text.size()));

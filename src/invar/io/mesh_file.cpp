@@ -22,6 +22,10 @@ class Corners {
  public:
   explicit Corners(Mesh& mesh) : mesh_(mesh) {}
   void add(const std::array<double, 3>& p) {
+    if (!std::isfinite(p[0] + p[1] + p[2])) {  // refused in the end; no key of a map
+      mesh_.vertices.assign(3, std::nan(""));
+      return;
+    }
     const auto [it, fresh] = known_.emplace(p, static_cast<int>(known_.size()));
     if (fresh) mesh_.vertices.insert(mesh_.vertices.end(), p.begin(), p.end());
     mesh_.triangles.push_back(it->second);
@@ -59,8 +63,8 @@ Mesh text_stl(const std::string& text) {
   for (std::string word; in >> word;) {
     if (word != "vertex") continue;
     std::array<double, 3> p{};
-    in >> p[0] >> p[1] >> p[2];
-    if (in) corners.add(p);
+    if (!(in >> p[0] >> p[1] >> p[2])) p[0] = std::nan(""), in.clear();
+    corners.add(p);
   }
   return out;
 }
@@ -75,8 +79,7 @@ Mesh obj(const std::string& text) {
     in >> word;
     if (word == "v") {
       std::array<double, 3> p{};
-      in >> p[0] >> p[1] >> p[2];
-      if (!in) p[0] = std::nan("");
+      if (!(in >> p[0] >> p[1] >> p[2])) p[0] = std::nan("");
       out.vertices.insert(out.vertices.end(), p.begin(), p.end());
     }
     if (word != "f") continue;
@@ -102,17 +105,19 @@ Result<Mesh> read_mesh_file(const std::string& path) {
   if (!bytes) return tl::unexpected(bytes.error());
   Mesh out;
   const std::size_t n = binary_triangles(*bytes);
+  if (ending == ".stl" && n == 0 && bytes->rfind("solid", 0) != 0)
+    return fail(ErrorKind::File, "is neither a whole binary STL nor one in text", path);
   if (ending == ".obj")
     out = obj(*bytes);
   else
     out = n > 0 ? binary_stl(*bytes, n) : text_stl(*bytes);
-  if (out.triangles.empty() || out.triangles.size() % 3 != 0) return fail(ErrorKind::File, "holds no whole triangles", path);
   if (out.triangles.size() > 3 * kMostTriangles)
     return fail(ErrorKind::File,
                 fmt::format("has {} triangles; more than {} are too many for a page", out.triangles.size() / 3, kMostTriangles),
                 path);
   if (!std::all_of(out.vertices.begin(), out.vertices.end(), [](double x) { return std::isfinite(x); }))
     return fail(ErrorKind::File, "a corner is no three finite numbers", path);
+  if (out.triangles.empty() || out.triangles.size() % 3 != 0) return fail(ErrorKind::File, "holds no whole triangles", path);
   const int corners = static_cast<int>(out.vertices.size() / 3);
   if (!std::all_of(out.triangles.begin(), out.triangles.end(), [&](int i) { return i >= 0 && i < corners; }))
     return fail(ErrorKind::File, "a face names a corner that is not there", path);

@@ -13,8 +13,8 @@ struct Mesh {
   std::vector<int> triangles;    ///< three corners each, counter-clockwise seen from outside
 };
 
-/// Most triangles of a mesh: what a page can take.
-inline constexpr std::size_t kMostTriangles = 200000;
+/// Most triangles, of one mesh and of all that a page shows together.
+inline constexpr std::size_t kMostTriangles = 100000;
 
 /// Reads STL (binary and text) and Wavefront OBJ (corners and faces; materials and normals are passed over), by the ending of the
 /// name. Refused: other endings, numbers that are not finite, corners that are not there, files without triangles or with too

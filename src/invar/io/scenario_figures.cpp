@@ -57,7 +57,7 @@ TableSpec read_table(const TomlTable& table) {
 TraceSpec read_trace(const TomlTable& table) {
   TraceSpec out;
   out.poses = table.integer("poses", out.poses);
-  if (out.poses < 1 || out.poses > 200) table.refuse("poses", "1 to 200 poses can be drawn");
+  if (out.poses < 1 || out.poses > kMostPoses) table.refuse("poses", fmt::format("1 to {} poses can be drawn", kMostPoses));
   out.bodies = table.strings("bodies");
   if (!table.has("from")) return out;
   out.from = table.vec3("from");
@@ -71,6 +71,7 @@ std::vector<FigureSpec> read_figures(const TomlTable& root) {
   std::vector<FigureSpec> out;
   for (const TomlTable& table : root.tables("figure")) {
     FigureSpec& figure = out.emplace_back();
+    figure.where = table.where();
     figure.name = table.string("name");
     figure.caption = table.string("caption", "");
     for (const TomlTable& panel : table.tables("panel")) figure.panels.push_back(read_panel(panel));
@@ -85,16 +86,20 @@ std::vector<FigureSpec> read_figures(const TomlTable& root) {
 std::vector<ConvergenceSpec> read_convergence(const TomlTable& root, const Scenario& scenario) {
   std::vector<ConvergenceSpec> out;
   for (const TomlTable& table : root.tables("convergence")) {
-    out.push_back({table.string("name"), table.numbers("steps"), table.string("metric")});
-    if (out.back().steps.empty()) table.refuse("steps", "a convergence needs the 'steps' to be tried, s");
+    out.push_back({table.string("name"), table.numbers("steps"), table.string("metric"), table.where()});
+    const ConvergenceSpec& series = out.back();
+    for (std::size_t k = 0; k + 1 < out.size(); ++k)
+      if (out[k].name == series.name) table.refuse("name", fmt::format("there are two of the name '{}'", series.name));
+    if (series.steps.empty()) table.refuse("steps", "a convergence needs the 'steps' to be tried, s");
     if (adaptive(scenario.method.integrator)) table.refuse("steps", "an adaptive method chooses its steps itself");
     // Each of them is a scenario of its own.
     Scenario again = scenario;
-    for (const double step : out.back().steps) {
+    for (const double step : series.steps) {
       again.method.step = step;
       const auto method = objection(again.method);
-      const auto times = method ? method : time_objection(again);
-      if (times) table.refuse("steps", times->what);
+      if (const auto no = method ? method : time_objection(again)) table.refuse("steps", no->what);
+      if (step > scenario.end_time - scenario.start_time)
+        table.refuse("steps", fmt::format("a step of {:g} s is longer than the run", step));
     }
   }
   return out;

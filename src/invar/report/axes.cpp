@@ -26,6 +26,8 @@ std::string_view strokes(char letter) {
     case '8': return "13 04 05 16 36 45 44 33 13 02 01 10 30 41 42 33";
     case '9': return "10 30 41 45 36 16 05 04 13 43";
     case '-': return "13 33";
+    case '+': return "13 33 / 22 24";
+    case 'e': return "02 42 43 34 14 03 01 10 30";
     case '.': return "20 21";
     case 'x': return "00 44 / 04 40";
     case 'y': return "04 22 / 44 00";
@@ -37,10 +39,12 @@ std::string_view strokes(char letter) {
   }
 }
 
+double width(const std::string& text, double size) { return (5.5 * static_cast<double>(text.size()) - 1.5) * size / 6; }
+
 // Centred at a point of the picture.
 void write(Canvas& canvas, const std::string& text, double x, double y, double size) {
   const double unit = size / 6;
-  double left = x - 0.5 * (5.5 * static_cast<double>(text.size()) - 1.5) * unit;
+  double left = x - 0.5 * width(text, size);
   for (const char letter : text) {
     const std::string_view s = strokes(letter);
     Vec3 before = Vec3::Zero();
@@ -127,7 +131,10 @@ void draw_axes(Canvas& canvas, const Camera& camera, const Vec3& low, const Vec3
   std::vector<double> at[3];
   for (int k = 0; k < 3; ++k) {
     const double pixels = camera.scale * (high - low)[k] * camera.axes.col(k).head<2>().norm();
-    if (pixels > 4 * size) at[k] = ticks(low[k], high[k], std::max(2, static_cast<int>(pixels / (7 * size))));
+    if (pixels < 4 * size) continue;
+    // One number alone gives no scale.
+    for (int about = std::max(2, static_cast<int>(pixels / (7 * size))); at[k].size() < 2 && about < 20; about += 2)
+      at[k] = ticks(low[k], high[k], about);
   }
   draw_far_sides(canvas, camera, box, at);
   const Vec3 middle = camera(0.5 * (low + high));
@@ -139,19 +146,24 @@ void draw_axes(Canvas& canvas, const Camera& camera, const Vec3& low, const Vec3
     Eigen::Vector2d across(a.y() - b.y(), b.x() - a.x());
     across.normalize();
     if (across.dot((0.5 * (a + b) - middle).head<2>()) < 0) across = -across;
+    double widest = 0;
     for (const double tick : at[k]) {
       Vec3 p = box.corner(edge);
       p[k] = tick;
       const Vec3 q = camera(p);
-      write(canvas, fmt::format("{:.6g}", tick), q.x() + 1.8 * size * across.x(), q.y() + 1.3 * size * across.y(), size);
+      const std::string number = fmt::format("{:.6g}", tick);
+      const double aside = 0.8 * size + 0.5 * width(number, size);
+      widest = std::max(widest, aside);
+      write(canvas, number, q.x() + aside * across.x(), q.y() + 1.3 * size * across.y(), size);
     }
     // The name of an upright axis stands above it, that of another one beyond its numbers.
+    const std::string name = fmt::format("{} [m]", "xyz"[k]);
     const Vec3 half = 0.5 * (a + b), upper = a.y() < b.y() ? a : b;
+    const double beyond = 2 * widest + 0.5 * width(name, size);
     if (std::abs(across.x()) > 0.9)
-      write(canvas, fmt::format("{} [m]", "xyz"[k]), upper.x(), upper.y() - 1.6 * size, size);
+      write(canvas, name, upper.x(), upper.y() - 1.6 * size, size);
     else
-      write(canvas, fmt::format("{} [m]", "xyz"[k]), half.x() + 6.6 * size * across.x(), half.y() + 3.0 * size * across.y(),
-            size);
+      write(canvas, name, half.x() + beyond * across.x(), half.y() + 3.0 * size * across.y(), size);
   }
 }
 

@@ -66,7 +66,8 @@ void Canvas::triangle(const Vec3& a_, const Vec3& b_, const Vec3& c_, Colour col
 void Canvas::stroke(const Vec3& a_, const Vec3& b_, double width, Colour colour) {
   const Vec3 finer(kFiner, kFiner, 1), a = a_.cwiseProduct(finer), b = b_.cwiseProduct(finer);
   const double radius = 0.5 * kFiner * width, length = (b - a).head<2>().norm();
-  if (!std::isfinite(length) || length > 1e5) return;
+  // Far outside of the picture nothing is seen, and numbers of pixels have an end.
+  if (!(length < 1e5 && a.head<2>().cwiseAbs().maxCoeff() < 1e6)) return;
   const int steps = 1 + static_cast<int>(length);
   for (int k = 0; k <= steps; ++k) {
     const Vec3 p = a + (double(k) / steps) * (b - a);

@@ -27,8 +27,8 @@ struct Derived {
 };
 
 struct DecimationOptions {
-  int poses = 600;      ///< samples of poses at most, even over the recording
-  int extremes = 1000;  ///< of every other channel: of each stretch the samples with the least and the largest of each component
+  int poses = 601;      ///< samples of poses at most, even over the recording
+  int extremes = 1001;  ///< of every other channel: of each stretch the samples with the least and the largest of each component
   /// Which channels are wanted at all; all where it is empty.
   std::function<bool(const Channel&)> wanted;
   /// Asked for every sample in order; they come after the channels of the recording, always wanted.

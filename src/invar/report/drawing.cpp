@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "invar/report/json_text.hpp"
 #include "invar/report/packed.hpp"
 
 namespace invar {
@@ -151,7 +152,7 @@ Drawing read(const Json& scene) {
 Result<Drawing> drawing_of(const std::string& scene) {
   if (scene.empty()) return fail(ErrorKind::Syntax, "the recording does not say what the mechanism looks like");
   try {
-    return read(Json::parse(scene));
+    return read(object_of(scene));
   } catch (const Json::exception&) {
     return fail(ErrorKind::Syntax, "the scene of the recording cannot be read");
   }

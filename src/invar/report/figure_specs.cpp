@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "invar/report/figures.hpp"
+#include "invar/report/json_text.hpp"
 
 namespace invar {
 
@@ -53,7 +55,7 @@ Json figures_json(const std::vector<FigureSpec>& figures) {
 
 std::vector<FigureSpec> figures_of(const std::string& scene) {
   std::vector<FigureSpec> out;
-  const Json all = Json::parse(scene, nullptr, false);
+  const Json all = object_of(scene);
   if (!all.is_object() || !all.contains("figures")) return out;
   for (const Json& in : all["figures"]) try {
       FigureSpec f;
@@ -61,7 +63,7 @@ std::vector<FigureSpec> figures_of(const std::string& scene) {
       if (in.contains("table")) f.table = TableSpec{in["table"].at("columns"), in["table"].at("rows")};
       if (in.contains("trace")) {
         const Json& trace = in["trace"];
-        f.trace = TraceSpec{trace.at("poses"), trace.at("bodies"), {}};
+        f.trace = TraceSpec{std::clamp(trace.at("poses").get<int>(), 1, kMostPoses), trace.at("bodies"), {}};
         if (trace.contains("from")) f.trace->from = Vec3(trace["from"].at(0), trace["from"].at(1), trace["from"].at(2));
       }
       out.push_back(std::move(f));

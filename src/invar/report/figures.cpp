@@ -78,33 +78,41 @@ Json curve_json(const std::string& label, bool dashed, const std::vector<double>
   return {{"label", label}, {"dashed", dashed}, {"x", packed_json(x)}, {"y", packed_json(y)}};
 }
 
+// Parts of result.json, which anybody may have written: null, nothing or NaN where it is something else.
+Json part(const Json& json, const std::string& key) { return json.is_object() && json.contains(key) ? json[key] : Json(nullptr); }
+std::string text(const Json& json) { return json.is_string() ? json.get<std::string>() : std::string(); }
+double number(const Json& json) { return json.is_number() ? json.get<double>() : std::nan(""); }
+std::vector<double> numbers(const Json& json) {
+  std::vector<double> out;
+  if (json.is_array())
+    for (const Json& x : json) out.push_back(number(x));
+  return out;
+}
+
 // What was found, over its steps, on logarithmic axes.
 Json convergence_json(const PanelSpec& panel, const Json& result) {
   Json out = {{"title", panel.title}, {"x", "step [s]"}, {"y", panel.y},           {"log_x", true},
               {"log_y", true},        {"time", false},   {"curves", Json::array()}};
-  if (!result.is_object() || !result.contains("convergence")) return out;
-  for (const Json& series : result["convergence"]) {
-    if (series.value("name", "") != panel.convergence) continue;
-    std::vector<double> x, y;
-    for (const Json& step : series["steps"]) x.push_back(step.get<double>());
-    for (const Json& value : series["values"]) y.push_back(value.is_number() ? value.get<double>() : std::nan(""));
-    out["curves"].push_back(curve_json(series.value("metric", ""), false, x, y));
+  const Json all = part(result, "convergence");
+  if (!all.is_array()) return out;
+  for (const Json& series : all) {
+    if (text(part(series, "name")) != panel.convergence) continue;
+    const std::vector<double> x = numbers(part(series, "steps")), y = numbers(part(series, "values"));
+    if (x.size() == y.size()) out["curves"].push_back(curve_json(text(part(series, "metric")), false, x, y));
   }
   return out;
 }
 
 Json table_json(const TableSpec& table, const Json& result) {
   Json out = {{"columns", table.columns}, {"rows", Json::array()}};
-  const Json none = Json::object();
-  const Json& metrics = result.is_object() && result.contains("metrics") ? result["metrics"] : none;
-  const Json& units = result.is_object() && result.contains("units") ? result["units"] : none;
+  const Json metrics = part(result, "metrics"), units = part(result, "units");
   for (const TableSpec::Row& row : table.rows) {
     Json cells = Json::array();
     for (const std::string& metric : row.metrics) {
-      const bool known = metrics.contains(metric) && metrics[metric].is_number();
-      std::string unit = units.value(metric, "");
+      const double value = number(part(metrics, metric));
+      std::string unit = text(part(units, metric));
       if (unit == "1") unit.clear();
-      cells.push_back(known ? fmt::format("{:.4g}{}{}", metrics[metric].get<double>(), unit.empty() ? "" : " ", unit) : "–");
+      cells.push_back(std::isnan(value) ? "–" : fmt::format("{:.4g}{}{}", value, unit.empty() ? "" : " ", unit));
     }
     for (const double value : row.values) cells.push_back(fmt::format("{:g}", value));
     out["rows"].push_back({{"label", row.label}, {"cells", std::move(cells)}});

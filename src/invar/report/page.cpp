@@ -2,6 +2,7 @@
 #include "invar/report/page.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "invar/io/result_json.hpp"
 #include "invar/io/text_file.hpp"
 #include "invar/report/figures.hpp"
+#include "invar/report/json_text.hpp"
 #include "invar/report/packed.hpp"
 
 namespace invar {
@@ -33,16 +35,15 @@ class Times {
   std::map<std::vector<double>, std::size_t> known_;
 };
 
-Json result_of(const Output& output) {
+// Null where there is none, or one that cannot be read, which is said.
+Json result_of(const Output& output, Json* trouble = nullptr) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(output.result(), ignored)) return nullptr;
   const auto text = read_text_file(output.result());
-  if (!text) return nullptr;
-  Json out = Json::parse(*text, nullptr, false);
-  return out.is_discarded() ? Json(nullptr) : out;
-}
-
-Json scene_of(const std::string& text) {
-  Json out = Json::parse(text, nullptr, false);
-  return out.is_discarded() ? Json(nullptr) : out;
+  Json out = text ? object_of(*text) : Json(nullptr);
+  if (out.is_null() && trouble != nullptr)
+    trouble->push_back("result.json is damaged: laws, metrics and certificates are missing here");
+  return out;
 }
 
 Json channel_json(const Channel& c) { return {{"path", c.path}, {"unit", c.unit}, {"meaning", c.meaning}, {"size", c.size}}; }
@@ -73,9 +74,12 @@ Result<Json> run_json(const std::string& directory, const PageOptions& options) 
   const Decimated data = decimate(*log, wanted);
   Json run;
   run["name"] = data.layout.scenario;
-  run["result"] = result_of(output);
+  Json trouble = Json::array();
+  run["result"] = result_of(output, &trouble);
+  if (data.samples == 0) trouble.push_back("nothing was recorded: the log holds no samples");
+  run["trouble"] = std::move(trouble);
   run["complete"] = data.ending == LogReader::Ending::Complete;
-  run["scene"] = scene_of(data.layout.scene);
+  run["scene"] = object_of(data.layout.scene);
   run["samples"] = data.samples;
   run["times"] = Json::array();
   run["channels"] = Json::array();
@@ -116,8 +120,8 @@ std::string live_begin(const Layout& layout) {
   Json channels = Json::array();
   for (std::size_t c = 1; c < layout.channels.size(); ++c)
     if (is_shown(layout.channels[c])) channels.push_back(channel_json(layout.channels[c]));
-  const Json run = {{"name", layout.scenario},         {"result", nullptr},      {"complete", false},
-                    {"scene", scene_of(layout.scene)}, {"times", Json::array()}, {"channels", channels}};
+  const Json run = {{"name", layout.scenario},          {"result", nullptr},      {"complete", false},
+                    {"scene", object_of(layout.scene)}, {"times", Json::array()}, {"channels", channels}};
   return text_of({{"format", 1}, {"title", layout.scenario}, {"live", true}, {"runs", Json::array({run})}});
 }
 

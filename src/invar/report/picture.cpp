@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/report/picture.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
 #include "invar/io/output.hpp"
+#include "invar/model/model.hpp"
 #include "invar/report/axes.hpp"
 #include "invar/report/decimation.hpp"
 #include "invar/report/drawing.hpp"
@@ -36,8 +39,9 @@ Motion motion_of(const Decimated& data, const Drawing& drawing) {
     const Series *p = nullptr, *q = nullptr;
     const std::string at = "bodies/" + escaped(drawing.bodies[b].name) + "/";
     for (std::size_t c = 0; c < data.channels.size(); ++c) {
-      if (data.layout.channels[c + 1].path == at + "p") p = &data.channels[c];
-      if (data.layout.channels[c + 1].path == at + "q") q = &data.channels[c];
+      const Channel& channel = data.layout.channels[c + 1];
+      if (channel.path == at + "p" && channel.size == 3) p = &data.channels[c];
+      if (channel.path == at + "q" && channel.size == 4) q = &data.channels[c];
     }
     if (p == nullptr || q == nullptr) return {};
     out.t = p->t;
@@ -99,9 +103,92 @@ std::size_t nearest(const std::vector<double>& t, double at) {
   return static_cast<std::size_t>(it - t.begin());
 }
 
+/// What of a motion a picture shows.
+struct Chosen {
+  std::vector<std::size_t> times;   ///< of the motion
+  std::vector<std::size_t> traced;  ///< bodies
+};
+
+Result<Chosen> chosen(const PictureOptions& options, const Motion& motion, const Drawing& drawing) {
+  Chosen out;
+  const double begin = motion.t.front(), end = motion.t.back(), play = 1e-9 * (end - begin);
+  for (const double t : options.times) {
+    if (!(t >= begin - play && t <= end + play))
+      return fail(ErrorKind::File, fmt::format("the recording goes from {:g} s to {:g} s; {:g} s is not in it", begin, end, t));
+    out.times.push_back(nearest(motion.t, t));
+  }
+  for (int k = 0; k < options.strip; ++k)
+    out.times.push_back(nearest(motion.t, begin + (end - begin) * k / std::max(1, options.strip - 1)));
+  if (out.times.empty()) out.times.push_back(motion.t.size() - 1);
+  std::vector<std::string> names;
+  for (const Drawing::Body& b : drawing.bodies) names.push_back(b.name);
+  for (const std::string& name : options.traces) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end())
+      return fail(ErrorKind::File, fmt::format("nothing is recorded of a body '{}'{}", name, did_you_mean(name, names)));
+    out.traced.push_back(static_cast<std::size_t>(at - names.begin()));
+  }
+  return out;
+}
+
+Vec3 place(const Drawing::Point& p, const std::vector<Pose>& X) {
+  return p.body < 0 ? p.p : X[static_cast<std::size_t>(p.body)] * p.p;
+}
+
+// Everything that is drawn, as points.
+std::vector<Vec3> extent_of(const Drawing& drawing, const Motion& motion, const Chosen& chosen) {
+  std::vector<Vec3> out = drawing.obstacles;
+  for (const std::size_t i : chosen.times) {
+    for (std::size_t b = 0; b < drawing.bodies.size(); ++b)
+      for (const Vec3& p : drawing.bodies[b].corners) out.push_back(motion.X[i][b] * p);
+    for (const auto& tendon : drawing.tendons)
+      for (const Drawing::Point& p : tendon) out.push_back(place(p, motion.X[i]));
+  }
+  for (const auto& bodies : motion.p)
+    for (const std::size_t b : chosen.traced) out.push_back(bodies[b]);
+  std::erase_if(out, [](const Vec3& p) { return !p.allFinite(); });
+  return out;
+}
+
+// The corners of a box around these points, a little wider, from the highest to the lowest.
+std::vector<Vec3> box_around(const std::vector<Vec3>& points) {
+  Vec3 low = points[0], high = low;
+  for (const Vec3& p : points) low = low.cwiseMin(p), high = high.cwiseMax(p);
+  const Vec3 margin = Vec3::Constant(0.02 * (high - low).maxCoeff());
+  low -= margin, high += margin;
+  std::vector<Vec3> out;
+  for (int c = 0; c < 8; ++c) out.push_back({(c & 1 ? low : high).x(), (c & 2 ? low : high).y(), (c & 4 ? low : high).z()});
+  return out;
+}
+
+void draw_poses(Canvas& canvas, const Camera& camera, const Drawing& drawing, const Motion& motion, const Chosen& chosen) {
+  const std::size_t n = chosen.times.size();
+  for (std::size_t k = 0; k < n; ++k) {
+    const float faint = n < 2 ? 0 : 0.75f * (1 - static_cast<float>(k) / static_cast<float>(n - 1));
+    const std::vector<Pose>& X = motion.X[chosen.times[k]];
+    for (std::size_t b = 0; b < drawing.bodies.size(); ++b)
+      draw(canvas, camera, drawing.bodies[b].corners, X[b], mixed(kBodies[b % std::size(kBodies)], kPaper, faint));
+    for (const auto& tendon : drawing.tendons)
+      for (std::size_t i = 0; i + 1 < tendon.size(); ++i)
+        canvas.stroke(camera(place(tendon[i], X)), camera(place(tendon[i + 1], X)), 0.002 * canvas.width(),
+                      mixed(kTendon, kPaper, faint));
+  }
+}
+
+// Centres of mass lie inside of bodies: their lines are drawn over everything.
+void draw_traces(Canvas& canvas, const Camera& camera, const Motion& motion, const Chosen& chosen) {
+  const auto before = [&](const Vec3& p) -> Vec3 { return camera(p) - 1e5 * Vec3::UnitZ(); };
+  for (const std::size_t b : chosen.traced)
+    for (std::size_t i = 0; i + 1 < motion.p.size(); ++i)
+      canvas.stroke(before(motion.p[i][b]), before(motion.p[i + 1][b]), 0.002 * canvas.width(),
+                    mixed(kBodies[b % std::size(kBodies)], kTendon, 0.4f));
+}
+
 }  // namespace
 
 Result<std::string> picture_png(const std::string& directory, const PictureOptions& options) {
+  if (options.width < 16 || options.height < 16 || static_cast<long>(options.width) * options.height > kMostPixels)
+    return fail(ErrorKind::File, fmt::format("a picture has at least 16 x 16 and at most {} pixels", kMostPixels), directory);
   auto log = LogReader::open(Output{directory}.log());
   if (!log) return tl::unexpected(log.error());
   DecimationOptions only;
@@ -109,61 +196,22 @@ Result<std::string> picture_png(const std::string& directory, const PictureOptio
   only.poses = 2000;
   const Decimated data = decimate(*log, only);
   const auto drawing = drawing_of(data.layout.scene);
-  if (!drawing) return tl::unexpected(Error{drawing.error().kind, drawing.error().what, directory});
+  if (!drawing) return fail(drawing.error().kind, drawing.error().what, directory);
   const Motion motion = motion_of(data, *drawing);
   if (motion.t.empty()) return fail(ErrorKind::File, "the recording holds no poses of all bodies", directory);
+  const auto what = chosen(options, motion, *drawing);
+  if (!what) return fail(what.error().kind, what.error().what, directory);
+  std::vector<Vec3> extent = extent_of(*drawing, motion, *what);
+  if (extent.empty()) return fail(ErrorKind::File, "the poses of the recording are no numbers", directory);
 
-  std::vector<std::size_t> shown;
-  for (const double t : options.times) shown.push_back(nearest(motion.t, t));
-  const double begin = motion.t.front(), end = motion.t.back();
-  for (int k = 0; k < options.strip; ++k)
-    shown.push_back(nearest(motion.t, begin + (end - begin) * k / std::max(1, options.strip - 1)));
-  if (shown.empty()) shown.push_back(motion.t.size() - 1);
-  std::vector<std::size_t> traced;
-  for (std::size_t b = 0; b < drawing->bodies.size(); ++b)
-    if (std::find(options.traces.begin(), options.traces.end(), drawing->bodies[b].name) != options.traces.end())
-      traced.push_back(b);
-
-  std::vector<Vec3> extent = drawing->obstacles;
-  for (const std::size_t i : shown)
-    for (std::size_t b = 0; b < drawing->bodies.size(); ++b)
-      for (const Vec3& p : drawing->bodies[b].corners) extent.push_back(motion.X[i][b] * p);
-  for (const auto& bodies : motion.p)
-    for (const std::size_t b : traced) extent.push_back(bodies[b]);
   Canvas canvas(options.width, options.height, kPaper);
-  const Vec3 from = options.from.value_or(look_from(motion));
-  if (options.axes) {
-    // A box around all of it, a little wider, with room for numbers beside it.
-    Vec3 low = Vec3::Constant(1e300), high = -low;
-    for (const Vec3& p : extent) low = low.cwiseMin(p), high = high.cwiseMax(p);
-    const Vec3 margin = Vec3::Constant(0.02 * (high - low).maxCoeff());
-    low -= margin, high += margin;
-    extent.clear();
-    for (int c = 0; c < 8; ++c) extent.push_back({(c & 1 ? low : high).x(), (c & 2 ? low : high).y(), (c & 4 ? low : high).z()});
-  }
-  const Camera camera = fitted(from, extent, canvas, options.axes ? 0.8 : 0.9);
+  if (options.axes) extent = box_around(extent);
+  // With axes there is room for numbers beside them.
+  const Camera camera = fitted(options.from.value_or(look_from(motion)), extent, canvas, options.axes ? 0.8 : 0.9);
   if (options.axes) draw_axes(canvas, camera, extent[7], extent[0]);
-
   draw(canvas, camera, drawing->obstacles, {}, kObstacle);
-  for (std::size_t k = 0; k < shown.size(); ++k) {
-    const float faint = shown.size() < 2 ? 0 : 0.75f * (1 - static_cast<float>(k) / static_cast<float>(shown.size() - 1));
-    for (std::size_t b = 0; b < drawing->bodies.size(); ++b)
-      draw(canvas, camera, drawing->bodies[b].corners, motion.X[shown[k]][b],
-           mixed(kBodies[b % std::size(kBodies)], kPaper, faint));
-    const auto place = [&](const Drawing::Point& p) {
-      return p.body < 0 ? p.p : motion.X[shown[k]][static_cast<std::size_t>(p.body)] * p.p;
-    };
-    for (const auto& tendon : drawing->tendons)
-      for (std::size_t i = 0; i + 1 < tendon.size(); ++i)
-        canvas.stroke(camera(place(tendon[i])), camera(place(tendon[i + 1])), 0.002 * options.width,
-                      mixed(kTendon, kPaper, faint));
-  }
-  // Centres of mass lie inside of bodies: their lines are drawn over everything.
-  const auto before = [&](const Vec3& p) -> Vec3 { return camera(p) - 1e5 * Vec3::UnitZ(); };
-  for (const std::size_t b : traced)
-    for (std::size_t i = 0; i + 1 < motion.p.size(); ++i)
-      canvas.stroke(before(motion.p[i][b]), before(motion.p[i + 1][b]), 0.002 * options.width,
-                    mixed(kBodies[b % std::size(kBodies)], kTendon, 0.4f));
+  draw_poses(canvas, camera, *drawing, motion, *what);
+  draw_traces(canvas, camera, motion, *what);
   return canvas.png();
 }
 

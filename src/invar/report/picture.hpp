@@ -9,6 +9,9 @@
 
 namespace invar {
 
+/// Most pixels of a picture: each costs 64 bytes while it is drawn.
+inline constexpr long kMostPixels = 16000000;
+
 struct PictureOptions {
   int width = 1600, height = 1000;
   std::vector<double> times = {};        ///< s; poses drawn, later ones stronger; empty: the last

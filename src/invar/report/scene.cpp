@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/report/scene.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -103,9 +105,13 @@ class Scene {
 
  private:
   bool add_mesh(const std::string& file, Json& shape) {
-    const auto mesh = read_mesh_file((folder_ / file).string());
+    Result<Mesh> mesh = read_mesh_file((folder_ / file).string());
+    if (mesh && triangles_ + mesh->triangles.size() / 3 > kMostTriangles)
+      mesh = fail(ErrorKind::File, fmt::format("is not drawn: all meshes together have more than {} triangles", kMostTriangles),
+                  file);
     if (!mesh && warnings_ != nullptr) warnings_->push_back(mesh.error().text());
     if (!mesh) return false;
+    triangles_ += mesh->triangles.size() / 3;
     shape["vertices"] = packed_json(mesh->vertices);
     shape["triangles"] = mesh->triangles;
     return true;
@@ -117,6 +123,7 @@ class Scene {
                {"obstacles", Json::array()}, {"limits", Json::array()}, {"tasks", Json::array()},  {"ellipsoids", Json::array()}};
   std::filesystem::path folder_;  // of meshes
   std::vector<std::string>* warnings_;
+  std::size_t triangles_ = 0;  // of all meshes
   std::map<std::string, int> bodies_;
   std::set<std::string> joints_, frames_, tendons_;
 };

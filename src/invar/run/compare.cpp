@@ -122,7 +122,8 @@ class Comparer {
   // Runs; why it came to nothing, or an empty string.
   std::string trace(const Way& way, const Method& method, Trace& to, Outcome* outcome) {
     Scenario s = scenario_;
-    s.method = method, s.laws.clear(), s.sampling = sampling(method), s.sampling.what = Trace::choice();
+    s.method = method, s.laws.clear(), s.convergence.clear(), s.figures.clear(), s.sampling = sampling(method),
+    s.sampling.what = Trace::choice();
     RunOptions run_options;
     run_options.sink = &to, run_options.stop = options_.stop;
     const int number = run_++;

@@ -47,12 +47,14 @@ std::string flaw(const FigureSpec& figure, const std::vector<Channel>& channels,
     for (const TableSpec::Row& row : figure.table->rows)
       for (const std::string& metric : row.metrics)
         if (!contains(metrics, metric)) return fmt::format("there is no metric '{}'{}", metric, did_you_mean(metric, metrics));
-  if (figure.trace)
-    for (const std::string& body : figure.trace->bodies) {
-      const std::string path = "bodies/" + escaped(body) + "/p";
-      if (std::none_of(channels.begin(), channels.end(), [&](const Channel& c) { return c.path == path; }))
-        return fmt::format("nothing is recorded of a body '{}'", body);
-    }
+  if (!figure.trace) return {};
+  std::vector<std::string> bodies;
+  for (const Channel& c : channels)
+    if (c.path.rfind("bodies/", 0) == 0 && c.path.ends_with("/p")) bodies.push_back(c.path.substr(7, c.path.size() - 9));
+  if (bodies.empty()) return "a trace needs the group 'bodies' of the recording";
+  for (const std::string& body : figure.trace->bodies)
+    if (!contains(bodies, escaped(body)))
+      return fmt::format("nothing is recorded of a body '{}'{}", body, did_you_mean(body, bodies));
   return {};
 }
 

@@ -50,6 +50,9 @@ struct TableSpec {
   std::vector<Row> rows;
 };
 
+/// Most poses in one picture.
+inline constexpr int kMostPoses = 200;
+
 /// The mechanism at several times in one picture.
 struct TraceSpec {
   int poses = 9;                    ///< even over the run
@@ -63,6 +66,7 @@ struct FigureSpec {
   std::vector<PanelSpec> panels;
   std::optional<TableSpec> table;
   std::optional<TraceSpec> trace;
+  std::string where;  ///< file:line:column; empty where there is no file
 };
 
 /// The run once more for each of some steps, and one metric of each.
@@ -70,6 +74,7 @@ struct ConvergenceSpec {
   std::string name;
   std::vector<double> steps;  ///< s
   std::string metric;
+  std::string where;  ///< as of figures
 };
 
 /// What was found; NaN where a run failed.

@@ -208,7 +208,7 @@ std::span<const double> Recorder::row(const Observation& seen, const Evaluation&
     if (choice_.joints) pen.numbers(e.q.data() + j.q0, j.nq), pen.numbers(e.v.data() + j.v0, j.nv);
     if (choice_.reactions) pen.vector(e.reactions[k].force), pen.vector(e.reactions[k].moment);
     if (choice_.efforts) pen.numbers(e.efforts.data() + j.v0, j.nv);
-    if (choice_.residual && j.nv < 6) pen.number(joint_residual(model_, static_cast<int>(k), e.bodies).norm());
+    if (choice_.residual && j.nv < 6) pen.number(joint_residual(model_, static_cast<int>(k), e.bodies).lpNorm<Eigen::Infinity>());
   }
   if (choice_.tendons)
     for (const Pull& pull : e.tendons) pen.number(pull.length), pen.number(pull.rate), pen.number(pull.tension);

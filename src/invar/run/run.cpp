@@ -76,11 +76,13 @@ Result<void> Loop::check_names() const {
                                                    did_you_mean(law.field, names)));
   for (const ConvergenceSpec& series : scenario_.convergence)
     if (std::find(names.begin(), names.end(), series.metric) == names.end())
-      return fail(ErrorKind::Scenario, fmt::format("convergence '{}' speaks of a metric '{}' that this run does not have{}",
-                                                   series.name, series.metric, did_you_mean(series.metric, names)));
+      return fail(ErrorKind::Scenario,
+                  fmt::format("convergence '{}' speaks of a metric '{}' that this run does not have{}", series.name,
+                              series.metric, did_you_mean(series.metric, names)),
+                  series.where);
   for (const FigureSpec& figure : scenario_.figures)
     if (const std::string why = flaw(figure, channels(), names, scenario_.convergence); !why.empty())
-      return fail(ErrorKind::Scenario, fmt::format("figure '{}': {}", figure.name, why));
+      return fail(ErrorKind::Scenario, fmt::format("figure '{}': {}", figure.name, why), figure.where);
   return {};
 }
 
@@ -100,8 +102,6 @@ Result<Outcome> Loop::outcome() {
   const bool cut = out_.end == Outcome::End::Interrupted || out_.verdict.status == Status::EditRefused ||
                    out_.verdict.status == Status::JointStop;
   if (cut && sampled_.t < seen_.t) sample(seen_.t, x_, true);
-  if (options_.sink != nullptr)
-    if (auto ended = options_.sink->end(); !ended) return tl::unexpected(ended.error());
   out_.notes = watch_.notes();
   if (out_.end == Outcome::End::Finished) settle_control(seen_.t);  // the last step is judged like the others
   for (const auto& c : controllers_) {
@@ -114,37 +114,65 @@ Result<Outcome> Loop::outcome() {
   return out_;
 }
 
-Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
+namespace {
+
+// Everything up to the first step: what a run refuses is refused here.
+Result<std::unique_ptr<Loop>> prepared(const Scenario& scenario, const RunOptions& options, State& start) {
   INVAR_CHECK(scenario.model != nullptr, "a scenario has a model");
-  if (const auto no = objection(scenario.method, *scenario.model)) return fail(ErrorKind::Scenario, no->what, scenario.path);
-  if (const auto no = time_objection(scenario)) return fail(ErrorKind::Scenario, no->what, scenario.path);
-  auto models = models_of(scenario);
-  if (!models) {
-    Error error = models.error().error;
+  const auto refuse = [&](Error error) {
     if (error.where.empty()) error.where = scenario.path;
     return tl::unexpected(error);
-  }
+  };
+  if (const auto no = objection(scenario.method, *scenario.model)) return refuse({ErrorKind::Scenario, no->what, {}});
+  if (const auto no = time_objection(scenario)) return refuse({ErrorKind::Scenario, no->what, {}});
+  auto models = models_of(scenario);
+  if (!models) return refuse(models.error().error);
   std::vector<Channel> layout;
   if (!scenario.edits.empty()) layout = channels_of_all(*models, recorded(scenario));
-  if (auto made = make_integrator(scenario.method.integrator, scenario.method.options); !made)
-    return tl::unexpected(made.error());
+  if (auto made = make_integrator(scenario.method.integrator, scenario.method.options); !made) return refuse(made.error());
   auto leg = std::make_unique<Leg>(scenario, scenario.model, layout);
-  const auto start = state_at(*leg->formulation, scenario.start);
-  if (!start) {
-    Error error = start.error();
-    if (error.where.empty()) error.where = scenario.path;
-    return tl::unexpected(error);
-  }
-  Loop loop(scenario, options, std::move(leg), std::move(layout));
-  if (auto built = loop.build_controllers(); !built) return fail(ErrorKind::Scenario, built.error().what, scenario.path);
-  if (auto known = loop.check_names(); !known) return fail(ErrorKind::Scenario, known.error().what, scenario.path);
-  auto out = loop.run(*start);
-  if (!out || out->end != Outcome::End::Finished) return out;
+  auto state = state_at(*leg->formulation, scenario.start);
+  if (!state) return refuse(state.error());
+  start = std::move(*state);
+  auto loop = std::make_unique<Loop>(scenario, options, std::move(leg), std::move(layout));
+  if (auto built = loop->build_controllers(); !built) return refuse({ErrorKind::Scenario, built.error().what, {}});
+  if (auto known = loop->check_names(); !known) return refuse(known.error());
+  return loop;
+}
+
+// What a stop leaves out of a convergence is said.
+Result<void> converge(const Scenario& scenario, const RunOptions& options, Outcome& out) {
   for (const ConvergenceSpec& series : scenario.convergence) {
     auto found = made(series, scenario, options);
     if (!found) return tl::unexpected(found.error());
-    out->convergence.push_back(std::move(*found));
+    out.convergence.push_back(std::move(*found));
   }
+  if (!scenario.convergence.empty() && options.stop != nullptr && options.stop->load()) {
+    out.end = Outcome::End::Interrupted;
+    out.notes.push_back("the run itself is whole; its convergence was interrupted");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check(const Scenario& scenario) {
+  State start;
+  auto loop = prepared(scenario, {}, start);
+  return loop ? Result<void>() : tl::unexpected(loop.error());
+}
+
+Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
+  State start;
+  auto loop = prepared(scenario, options, start);
+  if (!loop) return tl::unexpected(loop.error());
+  auto out = (*loop)->run(start);
+  if (!out) return out;
+  if (out->end == Outcome::End::Finished)
+    if (auto done = converge(scenario, options, *out); !done) return tl::unexpected(done.error());
+  // Until now the recording is being written: nobody else takes its place.
+  if (options.sink != nullptr)
+    if (auto ended = options.sink->end(); !ended) return tl::unexpected(ended.error());
   return out;
 }
 

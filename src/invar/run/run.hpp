@@ -56,12 +56,15 @@ struct Outcome {
   }
 };
 
+/// Whether a run of this scenario would begin: the error that run() would give before its first step, if any.
+Result<void> check(const Scenario& scenario);
+
 /// Runs a scenario. Time is cut into segments at events (edges of pulses); a fixed-step method divides a segment [a, b] into n
 /// equal steps, t_k = a + k (b - a) / n, no longer than the step asked for; an adaptive one steps freely and is sampled by
 /// its dense output. A sample at an event shows what acts from then on. Edits are events, too: the motion is carried over (see
 /// carry), everything that computes begins anew, and a sample there shows the mechanism after the edit.
 /// Laws: with no sink, stop or progress, the steps make no heap call; the same scenario gives the same bits.
-/// Convergence is looked at after a run that finished.
+/// Convergence is looked at after a run that finished, before its sink is told the end.
 /// Errors (Result) are those of the start and of the sink; a failure of the numerics is an Outcome.
 Result<Outcome> run(const Scenario& scenario, const RunOptions& options = {});
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/report/json_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace invar {
+
+nlohmann::ordered_json object_of(const std::string& text) {
+  using Json = nlohmann::ordered_json;
+  constexpr int kDeepest = 64;
+  bool deep = false;
+  const auto look = [&deep](int depth, Json::parse_event_t, Json&) { return deep = deep || depth > kDeepest, !deep; };
+  Json out = Json::parse(text, look, false);
+  return deep || !out.is_object() ? Json(nullptr) : out;
+}
+
+}  // namespace invar
