@@ -3,6 +3,7 @@
 import { doublesOf } from "./arrays";
 import { readOutcome, type Channel, type Data, type Run } from "./data";
 import { readScene } from "./model";
+import { readFigures } from "./figures";
 import { isRecord, numberOr, textOr } from "./values";
 
 // Beyond so many numbers every second row is given up, and from then on every second row that arrives.
@@ -138,6 +139,7 @@ export function openLive(address: string, handlers: LiveHandlers): void {
       state.data.live = false;
       state.data.runs[0].outcome = readOutcome(json.result);
       state.data.runs[0].complete = json.complete !== false;
+      state.data.runs[0].figures = await readFigures(json.figures, state.data.runs[0].damage);
       ended = true;
       handlers.ended();
       socket.close();

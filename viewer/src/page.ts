@@ -43,7 +43,7 @@ export class Page {
   readonly player: Player;
   readonly views: Views;
   private readonly wall: Wall;
-  private readonly gallery: Gallery;
+  private gallery: Gallery;
   stage: Stage | null = null;
   private readonly shared: Shared;
   private readonly said = el("p", { class: "unseen", "aria-live": "polite", id: "said" });
@@ -237,6 +237,9 @@ export class Page {
     const judged = verdicts(this.data);
     this.verdict.replaceWith(judged);
     this.verdict = judged;
+    // Figures are made from the whole recording, and come with its end.
+    this.gallery = new Gallery(this.data.runs, this.shared, this.views);
+    if (this.gallery.root) this.wall.root.before(this.gallery.root);
     this.views.refresh(true);
     this.stage?.reframe();
     if (message) this.warn(message);

@@ -134,7 +134,7 @@ test("the figures of the paper are on the page", options, async () => {
 
 test("a live run arrives whole", options, async () => {
   const text = readFileSync(scenario, "utf8").replace("../models", join(top, "models")).replace("end = 15.0", "end = 300.0\n[record]\nevery = 20");
-  writeFileSync(join(folder, "long.toml"), text.slice(0, text.indexOf("[must]")));
+  writeFileSync(join(folder, "long.toml"), text.slice(0, text.indexOf("[must]")) + text.slice(text.indexOf("[[figure]]")));
   const { address, ended } = await serve(["run", join(folder, "long.toml"), "-o", join(folder, "live"), "--live", "--no-browser"]);
   const { page, trouble, close } = await open(browser, address, {}, false);
   await page.waitForFunction(() => !/running/.test(document.querySelector(".badge")?.textContent ?? "running"), null, { timeout: 60000 });
@@ -149,6 +149,8 @@ test("a live run arrives whole", options, async () => {
     assert.deepEqual(series.time, log.rows.map((r) => r[0]));
     assert.deepEqual(series.y, log.rows.flatMap((r) => [...r.subarray(at, at + series.size)]), path);
   }
+  assert.match((await page.locator("figure figcaption").allTextContents()).join(" "), /Fig\. 4.*Fig\. 5/s);
+  assert.ok((await page.evaluate(() => window.invar.figures()))[0].series.length > 3);
   assert.deepEqual(trouble, []);
   await close();
 });

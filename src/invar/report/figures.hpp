@@ -19,6 +19,7 @@ class Figures {
  public:
   explicit Figures(const LogReader& log);
 
+  bool empty() const { return figures_.empty(); }
   /// Their curves, to be computed while the recording is read.
   const std::vector<Derived>& curves() const { return curves_; }
   /// `data` is the recording with those curves at its end, `result` what result.json says, null where there is none. Pictures are

@@ -126,7 +126,16 @@ std::string live_begin(const Layout& layout) {
 }
 
 std::string live_end(const std::string& directory, bool complete) {
-  return text_of({{"result", result_of(Output{directory})}, {"complete", complete}});
+  const Json result = result_of(Output{directory});
+  Json out = {{"result", result}, {"complete", complete}};
+  if (auto log = LogReader::open(Output{directory}.log())) {
+    const Figures figures(*log);
+    DecimationOptions only;
+    only.wanted = [](const Channel&) { return false; };
+    only.derived = figures.curves();
+    if (!figures.empty()) out["figures"] = figures.json(decimate(*log, only), result, directory);
+  }
+  return text_of(out);
 }
 
 std::string page_with(std::string_view page, const std::string& data) {
