@@ -196,7 +196,8 @@ TEST(IndependentFreedoms, AskedForDifferentlyGiveTheSameMotion) {
     others += a.chosen_coordinates() != b.chosen_coordinates();
     return same_motion(a, b, r.drawn.start, words);
   });
-  EXPECT_GT(5 * others, cases(10)) << "the same freedoms were chosen";
+  // Some three of ten draws on average; one of ten at least, so that something was compared.
+  EXPECT_GE(10 * others, cases(10)) << "the same freedoms were chosen";
 }
 
 /// Accelerations of all bodies from the partition over some independent freedoms; the condition of what was solved for them.

@@ -55,7 +55,8 @@ class Search {
   VecX step(const Place& at) const {
     const Eigen::SelfAdjointEigenSolver<MatX> eigen(0.5 * (at.K + at.K.transpose()));
     const VecX& values = eigen.eigenvalues();
-    const double least = std::max(1e-9 * values.cwiseAbs().maxCoeff(), 1e-12);
+    // Stops beside soft springs are nine powers of ten apart and more; what is below is the rounding of the stiffest.
+    const double least = std::max(1e-12 * values.cwiseAbs().maxCoeff(), 1e-12);
     VecX z;
     if (values[0] >= least) {
       z = -at.K.partialPivLu().solve(at.missing);
