@@ -217,8 +217,8 @@ TEST(FuzzReferences, DamagedTablesAreRefusedInWordsOrFollowed) {
     EXPECT_TRUE(std::isfinite(jet(*read.value, t).q));
     for (int n = 0; n < 10 && std::isfinite(t); ++n) (void)jet(*read.value, t = next_event(*read.value, t));
   }
-  EXPECT_GT(refused, 50);
-  EXPECT_GT(accepted, 50);
+  EXPECT_GT(refused, cases(400) / 8);
+  EXPECT_GT(accepted, cases(400) / 8);
 }
 
 TEST(FuzzReferences, DamagedPosesAreRefusedInWordsOrFollowed) {
@@ -240,8 +240,8 @@ TEST(FuzzReferences, DamagedPosesAreRefusedInWordsOrFollowed) {
     EXPECT_EQ(flaw(*read.value), "");
     (void)jet(*read.value, 0.5);
   }
-  EXPECT_GT(refused, 50);
-  EXPECT_GT(accepted, 50);
+  EXPECT_GT(refused, cases(400) / 8);
+  EXPECT_GT(accepted, cases(400) / 8);
 }
 
 }  // namespace
