@@ -29,9 +29,11 @@ function byName(runs: Run[]): Shown[][] {
 
 function plotOf(panel: Panel, figure: Figure, run: number, index: number): Plot {
   const notPositive = panel.curves.reduce((sum, { x, y }) => sum + y.filter((v, i) => (panel.logY && v <= 0) || (panel.logX && x[i] <= 0)).length, 0);
-  // What is dashed is compared with what is not: curve by curve in the same colours.
+  // Where components are dashed they are compared with those that are not, one by one in the same colours.
+  const dashes = panel.curves.filter((c) => c.dashed).length;
+  const paired = dashes > 1 && 2 * dashes === panel.curves.length;
   const seen = { solid: 0, dashed: 0 };
-  const color = (dashed: boolean): number => (dashed ? seen.dashed++ : seen.solid++);
+  const color = (dashed: boolean): number => (dashed && paired ? seen.dashed++ : seen.solid++);
   return {
     key: `figure ${run} ${figure.name} ${index}`,
     section: "Figures",

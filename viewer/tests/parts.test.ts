@@ -130,8 +130,8 @@ test("motion that is too slow is drawn with fewer pixels, and what rests with al
   };
   assert.equal(play(new Sharpness(), 16), 2);
   const slow = new Sharpness();
-  assert.equal(play(slow, 50), 0.75);
-  assert.equal(play(slow, 16), 0.75, "what was too slow is not tried again");
+  assert.equal(play(slow, 50), 0.5);
+  assert.equal(play(slow, 16), 0.5, "what was too slow is not tried again");
   slow.reset();
   assert.equal(play(slow, 16), 2, "but when the size has changed");
 });
