@@ -69,7 +69,9 @@ void report_verb(const Arguments& args, Context& context) {
   }
   if (args.page.empty() && (viewer_page().empty() || !args.picture.empty())) return;
   const std::string page = args.page.empty() ? Output{args.directories[0]}.page() : args.page;
-  if (auto written = write_report(args.directories, page); !written) return report(written.error(), context);
+  std::vector<std::string> notes;
+  if (auto written = write_report(args.directories, page, {.notes = &notes}); !written) return report(written.error(), context);
+  for (const std::string& note : notes) say("note: " + note, context);
   if (!context.quiet) fmt::print("{}\n", page);
 }
 

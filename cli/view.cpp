@@ -25,7 +25,9 @@ Result<Shown> shown_of(const std::vector<std::string>& directories, const Contex
     if (directories.size() == 1) return live_run(directory);
     say(fmt::format("note: {}: the run is still going; shown as far as it has come", directory), context);
   }
-  auto data = page_data(directories);
+  std::vector<std::string> notes;
+  auto data = page_data(directories, {.notes = &notes});
+  for (const std::string& note : notes) say("note: " + note, context);
   if (!data) return tl::unexpected(data.error());
   return Shown{std::move(*data), {}};
 }

@@ -261,6 +261,16 @@ TEST(Report, WritesOverNoRecording) {
   EXPECT_EQ(fs::file_size(folder / "out/run.log"), size);
 }
 
+TEST(Report, SaysThatTheResultIsDamaged) {
+  Folder folder;
+  ASSERT_EQ(invar({"run", scenario("pendulum"), "-o", folder / "out"}).code, 0);
+  if (!fs::exists(folder / "out/report.html")) GTEST_SKIP() << "the program was built without the page";
+  write_file(folder / "out/result.json", "{\"status\": ");
+  const Ended e = invar({"report", folder / "out"});
+  EXPECT_EQ(e.code, 0) << e.err;
+  EXPECT_TRUE(has(e.err, "result.json is damaged")) << e.err;
+}
+
 TEST(Report, DrawsAStill) {
   Folder folder;
   ASSERT_EQ(invar({"run", scenario("pendulum"), "-o", folder / "out"}).code, 0);

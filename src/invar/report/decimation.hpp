@@ -30,9 +30,9 @@ struct DecimationOptions {
   int poses = 601;      ///< samples of poses at most, even over the recording
   int extremes = 1001;  ///< of every other channel: of each stretch the samples with the least and the largest of each component
   /// Which channels are wanted at all; all where it is empty.
-  std::function<bool(const Channel&)> wanted;
+  std::function<bool(const Channel&)> wanted = {};
   /// Asked for every sample in order; they come after the channels of the recording, always wanted.
-  std::vector<Derived> derived;
+  std::vector<Derived> derived = {};
 };
 
 /// Whether a channel is the pose of a body.

@@ -58,8 +58,8 @@ void fit(DecimationOptions& options, const Layout& layout, std::size_t most) {
     if (options.wanted(c)) numbers += c.size * (goes_with_poses(c) ? options.poses : options.extremes);
   for (const Derived& d : options.derived) numbers += d.channel.size * options.extremes;
   const double part = std::clamp(static_cast<double>(most) / numbers, 0.25, 1.0);
-  options.poses = static_cast<int>(part * options.poses);
-  options.extremes = static_cast<int>(part * options.extremes);
+  options.poses = std::max(2, static_cast<int>(part * options.poses));
+  options.extremes = std::max(2, static_cast<int>(part * options.extremes));
 }
 
 Result<Json> run_json(const std::string& directory, const PageOptions& options) {
@@ -77,6 +77,8 @@ Result<Json> run_json(const std::string& directory, const PageOptions& options) 
   Json trouble = Json::array();
   run["result"] = result_of(output, &trouble);
   if (data.samples == 0) trouble.push_back("nothing was recorded: the log holds no samples");
+  if (options.notes != nullptr)
+    for (const Json& sentence : trouble) options.notes->push_back(directory + ": " + sentence.get<std::string>());
   run["trouble"] = std::move(trouble);
   run["complete"] = data.ending == LogReader::Ending::Complete;
   run["scene"] = object_of(data.layout.scene);

@@ -12,10 +12,11 @@ namespace invar {
 
 /// How much of a recording a page holds.
 struct PageOptions {
-  DecimationOptions decimation;
+  DecimationOptions decimation = {};
   /// About how many numbers a run may have: of mechanisms with many bodies fewer samples are kept, down to a quarter.
   std::size_t numbers = 280000;
-  std::string title;  ///< empty: that of the first run
+  std::string title = {};                     ///< empty: that of the first run
+  std::vector<std::string>* notes = nullptr;  ///< what is missing on the page, in sentences
 };
 
 /// The viewer's page without data; empty where the library was built without it.
