@@ -167,4 +167,15 @@ TEST(Compare, SeesAForceThatOnlySomeWaysFeel) {
 }
 
 }  // namespace
+// Compare runs the scenario in other ways; what its page shows is no concern of theirs.
+TEST(Compare, TakesScenariosWithFigures) {
+  Folder folder;
+  write_file(folder / "s.toml", "model = '" + model("pendulum") +
+                                    "'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 0.1\n"
+                                    "[[convergence]]\nname = 'c'\nsteps = [0.01]\nmetric = 'steps'\n"
+                                    "[[figure]]\nname = 'f'\n[[figure.panel]]\ncurves = [{ of = 'momentum/linear' }]\n");
+  const Ended e = invar({"compare", folder / "s.toml", "--only", "minimal/rk4"});
+  EXPECT_EQ(e.code, 0) << e.err << e.out;
+}
+
 }  // namespace invar::testing

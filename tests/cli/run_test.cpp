@@ -227,25 +227,14 @@ TEST(Run, KillLeavesALogFromWhichReportMakesHdf5) {
 // What is refused before the first step costs nothing that is there.
 TEST(Run, ThatIsRefusedLeavesAnEarlierOutput) {
   Folder folder;
-  const std::string text = "model = '" + model("pendulum") + "'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 0.1\n";
-  write_file(folder / "good.toml", text);
-  write_file(folder / "bad.toml", text + "[[figure]]\nname = 'f'\n[[figure.panel]]\ncurves = [{ of = 'energy/totl' }]\n");
+  write_file(folder / "good.toml", pendulum("0.1", ""));
+  write_file(folder / "bad.toml",
+             pendulum("0.1", "[[figure]]\nname = 'f'\n[[figure.panel]]\ncurves = [{ of = 'energy/totl' }]\n"));
   ASSERT_EQ(invar({"run", folder / "good.toml", "-o", folder / "out"}).code, 0);
   const Ended e = invar({"run", folder / "bad.toml", "-o", folder / "out"});
   EXPECT_EQ(e.code, 2);
   EXPECT_TRUE(has(e.err, "bad.toml:7:")) << e.err;
   for (const char* name : {"run.log", "run.h5", "result.json"}) EXPECT_TRUE(fs::exists(folder / "out/" + name)) << name;
-}
-
-// Compare runs the scenario in other ways; what its page shows is no concern of theirs.
-TEST(Compare, TakesScenariosWithFigures) {
-  Folder folder;
-  write_file(folder / "s.toml", "model = '" + model("pendulum") +
-                                    "'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 0.1\n"
-                                    "[[convergence]]\nname = 'c'\nsteps = [0.01]\nmetric = 'steps'\n"
-                                    "[[figure]]\nname = 'f'\n[[figure.panel]]\ncurves = [{ of = 'momentum/linear' }]\n");
-  const Ended e = invar({"compare", folder / "s.toml", "--only", "minimal/rk4"});
-  EXPECT_EQ(e.code, 0) << e.err << e.out;
 }
 
 TEST(Report, WritesOverNoRecording) {

@@ -148,6 +148,31 @@ TEST(MeshFile, SurvivesAnyBytes) {
   }
 }
 
+// One that is too large is refused; of several that are too large together the last ones are left out, and told.
+TEST(MeshFile, HasAnEnd) {
+  Folder folder;
+  const auto many = [](std::size_t n) { return binary_stl(std::vector<Triangle>(n, drawn(1)[0])); };
+  write_file(folder / "most.stl", many(kMostTriangles));
+  write_file(folder / "more.stl", many(kMostTriangles + 1));
+  EXPECT_TRUE(read_mesh_file(folder / "most.stl"));
+  const auto more = read_mesh_file(folder / "more.stl");
+  ASSERT_FALSE(more);
+  EXPECT_NE(more.error().text().find("too many"), std::string::npos) << more.error().text();
+  write_file(folder / "one.stl", many(1));
+  write_file(folder / "m.toml",
+             "[[body]]\nname = 'b'\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 1 }\n"
+             "shapes = [{ kind = 'mesh', file = 'most.stl' }, { kind = 'mesh', file = 'one.stl' }]\n");
+  const auto s =
+      parse_scenario("model = 'm.toml'\n[integrator]\nmethod = 'rk4'\nstep = 0.1\n[time]\nend = 1\n", folder / "s.toml");
+  ASSERT_TRUE(s) << s.error().text();
+  std::vector<std::string> warnings;
+  const auto drawing = drawing_of(scene_json(*s, &warnings));
+  ASSERT_TRUE(drawing);
+  EXPECT_EQ(drawing->bodies.at(0).corners.size(), 3 * kMostTriangles);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("one.stl"), std::string::npos);
+}
+
 TEST(Scene, HoldsTheMeshesOfTheModel) {
   Folder folder;
   const std::vector<Triangle> all = drawn(4);

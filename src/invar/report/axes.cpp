@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -133,7 +134,7 @@ void draw_axes(Canvas& canvas, const Camera& camera, const Vec3& low, const Vec3
     const double pixels = camera.scale * (high - low)[k] * camera.axes.col(k).head<2>().norm();
     if (pixels < 4 * size) continue;
     // One number alone gives no scale.
-    for (int about = std::max(2, static_cast<int>(pixels / (7 * size))); at[k].size() < 2 && about < 20; about += 2)
+    for (int about = std::clamp(static_cast<int>(pixels / (7 * size)), 2, 10); at[k].size() < 2 && about < 20; about += 2)
       at[k] = ticks(low[k], high[k], about);
   }
   draw_far_sides(canvas, camera, box, at);
