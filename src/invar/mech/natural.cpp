@@ -99,15 +99,19 @@ Verdict Natural::evaluate(const State& x, const Load& load, Evaluation& out) {
         return {Status::NotFinite, i / coordinates_.per_body(), -1, (*numbers)[i]};
       }
   bodies(x, out.bodies);
-  if (const Verdict verdict = unreduced_.evaluate_bodies(x.wound, load, out); !verdict.ok()) return verdict;
-  if (!quadratic_) return {};
+  return unreduced_.evaluate_bodies(x.wound, load, out);
+}
+
+Verdict Natural::accelerations(const State& x, const Load& load, Accelerations& out) {
+  INVAR_CHECK(quadratic_, "natural equations are those of models without natural_objection");
   if (const Verdict verdict = accelerate(x, load); !verdict.ok()) return verdict;
-  for (int b = 0; b < static_cast<int>(out.bodies.size()); ++b) {
+  bodies(x, bodies_);
+  out.resize(bodies_.size());
+  for (int b = 0; b < static_cast<int>(out.size()); ++b) {
     const auto i = static_cast<std::size_t>(b);
-    out.accelerations[i] = acceleration(b, x.q, out.bodies[i]);
-    if (!out.accelerations[i].a_WC.allFinite() || !out.accelerations[i].alpha_WB.allFinite()) return {Status::NotFinite, b};
+    out[i] = acceleration(b, x.q, bodies_[i]);
+    if (!out[i].a_WC.allFinite() || !out[i].alpha_WB.allFinite()) return {Status::NotFinite, b};
   }
-  joint_accelerations(model(), out.bodies, out.accelerations, out.vdot);
   return {};
 }
 

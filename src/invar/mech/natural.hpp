@@ -13,10 +13,11 @@ struct NaturalOptions {
 
 /// Paper C and its extension to space: redundant coordinates with constant mass and constraints of degree two,
 ///   M a - Gᵀ λ = f,   G a = -G' v,    x per body (p_WC, d1, d2, d3), or (p_WC, d) in the plane: see NaturalCoordinates.
-/// State: q = x and v = x', SI units. Accelerations come from these equations; reactions and verdicts are those of the unreduced
-/// equations at the same Bodies, of least norm where rows depend on each other. A model with natural_objection (screws,
-/// couplings, rotors) has only a state here, which methods with rows of their own may step; its accelerations are the unreduced
-/// ones. Law: the accelerations are those of Augmented.
+/// State: q = x and v = x', SI units. Rates come from these equations. An evaluation is that of the unreduced equations at the
+/// same Bodies, accelerations and reactions together, so that they balance also where a stepper leaves velocities off the
+/// constraints; reactions are of least norm where rows depend on each other. A model with natural_objection (screws, couplings,
+/// rotors) has only a state here, which methods with rows of their own may step. Law: on the constraints the accelerations of
+/// these equations are those of Augmented.
 class Natural final : public Formulation {
  public:
   explicit Natural(const Model& model, const NaturalOptions& options = {});
@@ -26,6 +27,8 @@ class Natural final : public Formulation {
   void bodies(const State& x, Bodies& out) const override { coordinates_.load(x.q, x.v, out); }
   Verdict rate(const State& x, const Load& load, Rate& rate) override;
   Verdict evaluate(const State& x, const Load& load, Evaluation& out) override;
+  /// The accelerations of the bodies by the natural equations alone; models without natural_objection.
+  Verdict accelerations(const State& x, const Load& load, Accelerations& out);
   void retract(const State& from, const VecX& u, State& to) const override { to.q = from.q + u; }
   void pull(const VecX&, const VecX& v, VecX& u_dot) const override { u_dot = v; }
   Verdict settle(State& x) override;

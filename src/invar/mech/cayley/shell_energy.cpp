@@ -22,8 +22,9 @@ template <class G>
 void Shell<G>::begin_ledger() {
   const auto potential = tree_.potential();
   // Energy is given back to the whole, so it is told for the whole: not where parts move on their own.
-  one_ledger_ =
-      potential.known && std::all_of(parts_.begin() + 1, parts_.end(), [&](const Part& p) { return p.root == parts_[1].root; });
+  // Where everything is held to the ground there is no part to tell it for.
+  one_ledger_ = potential.known && parts_.size() > 1 &&
+                std::all_of(parts_.begin() + 1, parts_.end(), [&](const Part& p) { return p.root == parts_[1].root; });
   ledger_ = {};
   ledger_.add(potential.value);
   for (std::size_t i = 1; i < tree_.slots().size(); ++i) {
