@@ -17,6 +17,7 @@
 #include "invar/run/run.hpp"
 #include "support/march.hpp"
 #include "support/outcome.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -173,7 +174,7 @@ Scenario turning(const Lengths& l, const std::string& independent, double rate, 
 }
 
 Outcome outcome_of(const Scenario& s, Sink* sink = nullptr) {
-  const Result<Outcome> outcome = run(s, {.sink = sink, .stop = nullptr, .progress = {}});
+  const Result<Outcome> outcome = judged_run(s, sink);
   if (!outcome) ADD_FAILURE() << outcome.error().text();
   return outcome ? *outcome : Outcome{};
 }

@@ -9,6 +9,7 @@
 #include "invar/io/scenario_file.hpp"
 #include "support/campaign.hpp"
 #include "support/outcome.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -31,9 +32,7 @@ void add(Scenario& s, const DisturbanceSpec& spec) {
 }
 
 Outcome outcome_of(const Scenario& s, Sink* sink = nullptr) {
-  RunOptions options;
-  options.sink = sink;
-  const Result<Outcome> outcome = run(s, options);
+  const Result<Outcome> outcome = judged_run(s, sink);
   if (!outcome) ADD_FAILURE() << outcome.error().text();
   return outcome ? *outcome : Outcome{};
 }

@@ -24,6 +24,8 @@ struct Sum {
     forces += f.norm(), moments += m.norm() + arm.norm() * f.norm();
   }
   void gape(double gap, double f, double m) { turned += gap * f, moved += gap * (f + m); }
+  /// Where rates are off the constraints by a slip s, v' is known but for terms s w: an effort of a rotor that much uncertain.
+  void slip(double effort, const Vec3& arm) { turned += effort, moved += effort * (1 + arm.norm()); }
 };
 
 /// Which part of the mechanism every body belongs to, joined by joints and couplings.
@@ -121,6 +123,9 @@ std::vector<Sum> sums_of(const ModelSpec& spec, const std::vector<PlainJoint>& j
       const PlainFreedom& f = j.freedoms[k];
       for (const double effort : {e.efforts[at.v[i] + static_cast<int>(k)], -f.armature * f.vdot})
         add_across(j, effort * f.force, effort * f.moment, sums);
+      const double unsure = f.armature * 4 * j.slip * j.v_size;
+      sums[static_cast<std::size_t>(j.child)].slip(unsure, j.arm_C);
+      if (j.parent != kWorld) sums[static_cast<std::size_t>(j.parent)].slip(unsure, j.arm_P);
       // The derivative of the rate is a sum of accelerations that may cancel.
       add_across(j, f.armature * j.a_size * f.force, f.armature * j.a_size * f.moment, sums);
       add_across(j, -f.armature * j.a_size * f.force, -f.armature * j.a_size * f.moment, sums);

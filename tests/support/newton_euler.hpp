@@ -18,7 +18,8 @@ namespace invar::testing {
 /// connect: a reaction is recovered from the inertia of all that hangs beyond it, so a light body at the root of a heavy part
 /// that falls freely sees the rounding of the heavy one. One term is a product of about 20 rounded factors, and solvers that
 /// refine leave residuals of that size: 20 u to 200 u of the sum, u = 1.1e-16 (worst of some thousand drawn mechanisms: 2e-14).
-/// Where a joint gapes by g, its point and axes differ by g between parent and child: g |f| and g |m| are allowed besides.
+/// Where a joint gapes by g, its point and axes differ by g between parent and child: g |f| and g |m| are allowed besides. Where
+/// its rates are off by s, those of rotors are known but for s times the rates (dense output lies off the constraints).
 inline constexpr double kBalance = 1e-12;
 /// What accelerations across a joint may miss, relative to the largest acceleration at any joint: rows are solved with
 /// refinement, and accelerations add up along chains of a few dozen bodies.

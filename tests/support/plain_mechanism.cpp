@@ -14,6 +14,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "support/random_mechanism.hpp"
+
 namespace invar::testing {
 
 namespace {
@@ -131,6 +133,19 @@ void open(const JointSpec& spec, const Relative& r, PlainJoint& j) {
   j.gap = (R.transpose() * j.R_FM - Mat3::Identity()).norm() + (p - j.p_FM).norm();
 }
 
+/// A joint that is held where its coordinates put it.
+void hold(const JointSpec& spec, const Relative& r, PlainJoint& j) {
+  Pose at;
+  if (spec.kind == JointKind::Spherical && spec.locked_at.size() == 3) {
+    const Vec3 u(spec.locked_at[0], spec.locked_at[1], spec.locked_at[2]);
+    if (u.norm() > 0) at.q = Eigen::AngleAxisd(u.norm(), u.normalized());
+  } else if (!spec.locked_at.empty()) {
+    at = pose_of(spec, spec.locked_at);
+  }
+  j.gap = (matrix(at.q).transpose() * j.R_FM - Mat3::Identity()).norm() + (at.p - j.p_FM).norm();
+  j.slip = r.w.norm() + r.v.norm(), j.miss = r.w_dot.norm() + r.v_dot.norm();
+}
+
 double entry(const std::vector<double>& list, std::size_t k, double otherwise) { return list.empty() ? otherwise : list[k]; }
 
 /// The spring of a ball on the child, axes of F; R_FM. Rest attitude R_0 = exp(rest), R = R_0ᵀ R_FM, r its rate in R_0's axes.
@@ -222,7 +237,7 @@ std::vector<PlainJoint> plain_joints(const ModelSpec& spec, const Bodies& bodies
     const Relative r = relative(P, C, j.arm_P, j.arm_C);
     j.p_size = P.p.norm() + C.p.norm() + j.arm_P.norm() + j.arm_C.norm(), j.v_size = r.v_size, j.a_size = r.a_size;
     if (s.locked)
-      j.miss = r.w_dot.norm() + r.v_dot.norm(), j.slip = r.w.norm() + r.v.norm();
+      hold(s, r, j);
     else
       open(s, r, j);
     for (std::size_t k = 0; k < j.freedoms.size(); ++k) j.freedoms[k].armature = entry(s.armature, k, 0);

@@ -61,14 +61,22 @@ RecordingJudge::RecordingJudge(const Scenario& scenario)
     : scenario_(scenario), spec_(scenario.spec ? *scenario.spec : spec_of(*scenario.model)) {}
 
 void RecordingJudge::look(double t, const Said& said) {
-  // A lock without a place holds the joint where it stands: the judge asks only for its point, which is fixed to the child.
+  std::vector<std::string> standing;  // locked where they stand
   for (; next_edit_ < scenario_.edits.size() && scenario_.edits[next_edit_].at <= t; ++next_edit_) {
+    for (const Edit& edit : scenario_.edits[next_edit_].edits)
+      if (const auto* lock = std::get_if<Lock>(&edit); lock && !lock->at) standing.push_back(lock->joint);
     const Result<ModelSpec> next = edited(spec_, scenario_.edits[next_edit_].edits);
     ASSERT_TRUE(next) << next.error().text();
     spec_ = *next;
   }
   const Sampled s = sampled(spec_, said);
   ASSERT_EQ(s.e.reactions.size(), spec_.joints.size()) << "a sample without a channel that is needed";
+  for (const std::string& joint : standing) {
+    const std::size_t j = plain_joint(spec_, joint);
+    spec_.joints[j].locked = false;
+    const std::vector<double> q = plain_joints(spec_, s.e.bodies, s.e.accelerations)[j].q;
+    spec_.joints[j].locked = true, spec_.joints[j].locked_at = q;
+  }
   ++samples_;
   const Balance now = balance(spec_, s.e, s.port);
   const double worse = std::isnan(now.force) || std::isnan(now.moment) ? std::nan("") : std::max(now.force, now.moment);
