@@ -7,7 +7,6 @@
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendons.hpp"
 #include "invar/mech/turns.hpp"
-#include "invar/mech/verdicts.hpp"
 #include "invar/model/edit.hpp"
 
 namespace invar {
@@ -154,10 +153,9 @@ Verdict Augmented::evaluate_bodies(const VecX& wound, const Load& load, Evaluati
   for (int c = 0; c < out.couplings.size(); ++c) out.couplings[c] = solver_.coupling_effort(c);
   // Where rows depend on each other, the reactions of least norm: the same in every World, order and unit.
   out.verdicts.assign(reactions_.size(), JointVerdict{});
-  if (verdict.ok() && solver_.mobility().rank < solver_.mobility().rows) {
-    const Redundancy redundancy = solver_.graph().least_norm(out.bodies, input_, out.accelerations, out.reactions, out.couplings);
-    out.verdicts = joint_verdicts(model(), out.bodies, solver_.graph().assembly(), redundancy);
-  }
+  if (verdict.ok() && solver_.mobility().rank < solver_.mobility().rows)
+    solver_.least_norm(out.bodies, input_, out.accelerations, out.reactions, out.couplings,
+                       options_.verdicts ? &out.verdicts : nullptr);
   joint_coordinates(model(), out.bodies, out.q, out.v);
   unwind(model(), wound, out.q);
   joint_accelerations(model(), out.bodies, out.accelerations, out.vdot);

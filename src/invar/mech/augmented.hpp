@@ -10,6 +10,7 @@ struct AugmentedOptions {
   bool project = true;         ///< settle() moves every step's end back onto position and velocity constraints
   double baumgarte_alpha = 0;  ///< 1/s; with beta: J a = gamma - 2 alpha J v - beta² residual
   double baumgarte_beta = 0;   ///< 1/s
+  bool verdicts = true;        ///< evaluate() says which reactions follow from the motion; that takes a basis of self-stresses
 };
 
 /// Paper A: every body with its six velocities, every joint a constraint, A (19): accelerations and all joint reactions.
