@@ -39,17 +39,17 @@ void Minimal::set(const Bodies& bodies, State& x, const VecX& turns) {
   x.wound_rate = unreduced.wound_rate;
   x.aux = VecX::Zero(kAuxiliaries);
   tree_.measure(bodies, x.wound, x.q, x.v);
-  choose(x);  // a failure shows again in the first step
+  // One decision of rank, that of the unreduced equations. A failure shows again in the first step.
+  choose(x, tree_.nv() - unreduced_.mobility().freedoms);
   whole_q_ = x.q;
   whole_v_ = x.v;
   look_around();
 }
 
-void Minimal::choose(const State& x) {
-  tree_.choose(x.q, x.wound);
+void Minimal::choose(const State& x, int dependent) {
+  tree_.choose(x.q, x.wound, dependent);
   gain_ = tree_.gain();
   condition_ = tree_.condition();
-  tree_.orientations(branch_);
 }
 
 std::string Minimal::chosen_coordinates() const {
@@ -77,8 +77,8 @@ Verdict Minimal::complete(const State& x) const {
   Verdict verdict = tree_.complete(whole_q_, whole_v_, x.wound, bodies_);
   // Beyond a singular configuration that is near there may be no closed one at all: shorter steps find none, either.
   if (verdict.status == Status::NotConverged && mobility_.near_singular) verdict.status = Status::Singular;
-  if (!verdict.ok() || branch_.empty()) return verdict;
-  const int joint = tree_.turned_over(branch_);
+  if (!verdict.ok()) return verdict;
+  const int joint = tree_.turned_over();
   return joint < 0 ? verdict : Verdict{Status::Singular, -1, joint, tree_.condition()};
 }
 
@@ -121,9 +121,10 @@ Verdict Minimal::settle(State& x) {
   if (const Verdict verdict = complete(x); !verdict.ok()) return verdict;
   x.q = whole_q_;
   x.v = whole_v_;
+  if (const Verdict verdict = tree_.anchor(x.q, x.wound); !verdict.ok()) return verdict;
   if (!tree_.as_wanted() && tree_.gain() > std::max(kFast, kFaster * gain_)) {
     const std::vector<int> before = tree_.independent();
-    choose(x);
+    choose(x, static_cast<int>(tree_.dependent().size()));
     if (tree_.independent() != before) ++charts_;
   }
   look_around();

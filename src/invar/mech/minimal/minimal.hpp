@@ -34,7 +34,7 @@ class Minimal final : public Formulation {
 
  private:
   Verdict complete(const State& x) const;
-  void choose(const State& x);
+  void choose(const State& x, int dependent);
   void look_around();
 
   JointTree tree_;
@@ -44,7 +44,6 @@ class Minimal final : public Formulation {
   Accelerations accelerations_;
   std::vector<Wrench> reactions_;
   VecX q_, v_;               // of all joints
-  std::vector<int> branch_;  // signs of det Φ_d at the last settled state
   double gain_ = 0;          // when freedoms were chosen last
   double condition_ = 1;     // of Φ_d at the last settled state
   Mobility mobility_;
