@@ -82,10 +82,11 @@ Result<std::string> evaluate(const Model& model, const Arguments& args, std::vec
   // Γ_i, J_i and J̇_i of every body and ∂Γ of every freedom.
   const double n = static_cast<double>(tree.independent().size()), bodies = static_cast<double>(model.bodies().size());
   if (const double numbers = n * n * (n + bodies) + 12 * n * bodies; numbers > kMatrixNumbers)
-    return fail(ErrorKind::Option,
-                fmt::format("--matrices of {} freedoms and {} bodies are {:.2g} numbers, more than {:.2g}: too many to be written",
-                            n, bodies, numbers, kMatrixNumbers),
-                args.model);
+    return fail(
+        ErrorKind::Option,
+        fmt::format("--matrices of {} freedoms and {} bodies are {:.2g} numbers, more than {:.2g}: too many to be written", n,
+                    bodies, numbers, kMatrixNumbers),
+        args.model);
   if (const Verdict verdict = partition_at(tree, x->q, x->v, x->wound, *load, partition); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), args.model);
   return evaluation_json(model, out, args.pretty, &partition);

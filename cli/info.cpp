@@ -84,10 +84,13 @@ Json inertia_json(const Model& model, const InertiaShares& p) {
   for (Eigen::Index b = 0; b < p.bodies.rows(); ++b)
     parts[model.bodies()[static_cast<std::size_t>(b)].name] = list(p.bodies.row(b).transpose());
   const bool omitted = p.bodies.rows() == 0 && !model.bodies().empty();
-  Json out{{"coordinates", p.coordinates}, {"bodies", omitted ? Json(nullptr) : parts}, {"rotors", list(p.rotors)}, {"all", list(p.all)}};
+  Json out{{"coordinates", p.coordinates},
+           {"bodies", omitted ? Json(nullptr) : parts},
+           {"rotors", list(p.rotors)},
+           {"all", list(p.all)}};
   if (omitted)
-    out["bodies_omitted"] = fmt::format("{} bodies x {} freedoms are more than {} numbers", model.bodies().size(),
-                                        p.coordinates.size(), kNumbers);
+    out["bodies_omitted"] =
+        fmt::format("{} bodies x {} freedoms are more than {} numbers", model.bodies().size(), p.coordinates.size(), kNumbers);
   return out;
 }
 

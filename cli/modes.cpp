@@ -39,9 +39,10 @@ struct Placed {
 Result<void> small_enough(const Placed& p, const Arguments& args) {
   const std::size_t n = p.minimal.tree().independent().size();
   if (n <= kFreedoms) return {};
-  return fail(ErrorKind::Option,
-              fmt::format("{} freedoms are too many: derivatives and modes are dense matrices, taken up to {} freedoms", n, kFreedoms),
-              args.model);
+  return fail(
+      ErrorKind::Option,
+      fmt::format("{} freedoms are too many: derivatives and modes are dense matrices, taken up to {} freedoms", n, kFreedoms),
+      args.model);
 }
 
 Result<std::unique_ptr<Placed>> placed_at(const Arguments& args, Context& context) {

@@ -12,8 +12,7 @@ TEST(RedundantRows, BallAndTableGoRound) {
   VecX first;
   for (const char* formulation : {"augmented", "minimal", "natural"}) {
     Memory recording;
-    const Outcome out =
-        outcome_of(read_case("edges", std::string("minimal_redundant_rows_") + formulation), &recording);
+    const Outcome out = outcome_of(read_case("edges", std::string("minimal_redundant_rows_") + formulation), &recording);
     ASSERT_EQ(out.end, Outcome::End::Finished) << formulation << ": " << out.words;
     for (const std::string& note : out.notes) EXPECT_EQ(note.find("singular"), std::string::npos) << formulation << ": " << note;
     const VecX p = recording.last("bodies/disc/p");
@@ -39,9 +38,9 @@ TEST(RedundantRows, BennettIsWhereItShouldBe) {
   EXPECT_NEAR(recording.last("joints/j1/q")[0], 1.597119259072, 1e-9);
   double worst = 0;
   for (std::size_t k = 0; k < recording.size(); ++k)
-    worst = std::max(worst, std::abs(std::tan(0.5 * recording.at("joints/j1/q", k)[0]) *
-                                         std::tan(0.5 * recording.at("joints/j2/q", k)[0]) -
-                                     3.9209518668856));
+    worst = std::max(
+        worst, std::abs(std::tan(0.5 * recording.at("joints/j1/q", k)[0]) * std::tan(0.5 * recording.at("joints/j2/q", k)[0]) -
+                        3.9209518668856));
   EXPECT_LT(worst, 1e-11);
   for (const std::string& note : out.notes) EXPECT_EQ(note.find("singular"), std::string::npos) << note;
 }

@@ -5,9 +5,9 @@
 
 namespace invar::testing {
 
-/// Bennett's linkage: three links and the ground, lengths a, b, a, b and twists of neighbouring axes alpha, beta, alpha, beta with
-/// sin(alpha)/a = sin(beta)/b. Four hinges that are not parallel, 20 rows of rank 17, mobility 1.
-/// Bennett (1903): tan(j1/2) tan(j2/2) = k().
+/// Bennett's linkage: three links and the ground, lengths a, b, a, b and twists of neighbouring axes alpha, beta, alpha, beta
+/// with sin(alpha)/a = sin(beta)/b. Four hinges that are not parallel, 20 rows of rank 17, mobility 1. Bennett (1903): tan(j1/2)
+/// tan(j2/2) = k().
 struct Bennett {
   double a = 1, b = 1.5, alpha = 0.5, start = 1.7;
   double beta() const;

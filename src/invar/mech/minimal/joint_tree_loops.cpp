@@ -37,7 +37,8 @@ void JointTree::look_at_rows(const Bodies& bodies, const VecX& wound, const VecX
     }
   }
   for (ClosureRow& row : entries)
-    for (ClosureEntry& e : row) e.value /= size[static_cast<std::size_t>(e.column)], e.size /= size[static_cast<std::size_t>(e.column)];
+    for (ClosureEntry& e : row)
+      e.value /= size[static_cast<std::size_t>(e.column)], e.size /= size[static_cast<std::size_t>(e.column)];
 }
 
 Verdict JointTree::choose(const VecX& q, const VecX& told, int dependent) {
@@ -131,10 +132,10 @@ void JointTree::spread() const {
     for (const Source& source : sources_[b]) {
       const auto column = blocks_[b].motion(*this, source.freedom).head(E.rows());
       for (std::size_t i = 0; i < source.columns.size(); ++i)
-        E.col(source.columns[i]) += (source.block < 0 ? 1.0
-                                                      : motions_[static_cast<std::size_t>(source.block)](
-                                                            source.row, static_cast<Eigen::Index>(i))) *
-                                    column;
+        E.col(source.columns[i]) +=
+            (source.block < 0 ? 1.0
+                              : motions_[static_cast<std::size_t>(source.block)](source.row, static_cast<Eigen::Index>(i))) *
+            column;
     }
   }
 }

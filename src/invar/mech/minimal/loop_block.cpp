@@ -17,6 +17,8 @@
 namespace invar {
 namespace {
 
+constexpr double kFar = 1e-5;  // of the distance from the origin: its round-off is then far below what decides rank
+
 // Products of unit quaternions, a few in a row: nothing to normalise.
 Pose joined(const Pose& a, const Pose& b) { return {a.q * b.q, a.p + a.q * b.p}; }
 
@@ -324,15 +326,17 @@ void LoopBlock::evaluate(const JointTree& tree, const VecX& q, const VecX& wound
 double LoopBlock::along(const Term& term, int freedom, const ScrewAxis& s) const {
   if (term.cut < 0) return term.freedom == freedom ? term.factor : 0.0;
   const Cut& cut = cuts_[static_cast<std::size_t>(term.cut)];
-  const auto f = std::lower_bound(cut.loop.begin(), cut.loop.end(), freedom,
-                                  [](const LoopFreedom& a, int k) { return a.freedom < k; });
+  const auto f =
+      std::lower_bound(cut.loop.begin(), cut.loop.end(), freedom, [](const LoopFreedom& a, int k) { return a.freedom < k; });
   if (f == cut.loop.end() || f->freedom != freedom) return 0;
   return f->side * term.factor * (term.w.dot(s.w) + term.v.dot(s.v + s.w.cross(cut.M.p - s.point)));
 }
 
 double LoopBlock::size_along(const Term& term, int freedom, const ScrewAxis& s) const {
   if (term.cut < 0) return term.freedom == freedom ? std::abs(term.factor) : 0.0;
-  const double arm = (cuts_[static_cast<std::size_t>(term.cut)].M.p - s.point).norm(), turn = s.w.norm();
+  // Points that should coincide do so up to the round-off of lengths of bodies, and of positions.
+  const Vec3& M = cuts_[static_cast<std::size_t>(term.cut)].M.p;
+  const double arm = std::max({(M - s.point).norm(), length_, kFar * M.norm()}), turn = s.w.norm();
   return std::abs(term.factor) * (term.w.norm() * turn + term.v.norm() * (s.v.norm() + turn * arm));
 }
 

@@ -19,10 +19,9 @@ struct LoopFreedom {
 /// there is a closed form (closed_form.hpp) it takes its place, and Newton's method confirms it.
 ///   q_d = Ξ(q_i):  Φ_d δ = -Φ,       v_d = E v_i:  Φ_d E = -Φ_i
 /// Overconstrained loops have more rows than freedoms that depend; the rows agree. As many rows are kept as freedoms depend, and
-/// solved with (LU). Kept rows may lose rank where all rows together do not (Bennett's linkage): where the kept ones are no longer
-/// nearly as good as when they were taken, or seem to have turned over, all rows are solved in the least-squares sense (QR), with
-/// the same answer to round-off. anchor() then keeps other rows.
-/// No heap after construction.
+/// solved with (LU). Kept rows may lose rank where all rows together do not (Bennett's linkage): where the kept ones are no
+/// longer nearly as good as when they were taken, or seem to have turned over, all rows are solved in the least-squares sense
+/// (QR), with the same answer to round-off. anchor() then keeps other rows. No heap after construction.
 class LoopBlock {
  public:
   struct Row {
@@ -149,9 +148,9 @@ class LoopBlock {
   VecX residual_, step_;  // per row; per row, solutions in front
   double condition_ = 1;
   int weakest_ = -1, orientation_ = 0;
-  int anchored_ = 0;           // orientation at the anchor; 0: there was none
+  int anchored_ = 0;  // orientation at the anchor; 0: there was none
   double anchored_condition_ = 0;
-  bool by_all_ = false;        // the factors are those of all rows
+  bool by_all_ = false;  // the factors are those of all rows
 
   // Only where there are more rows than freedoms: all rows, their decomposition (Householder vectors below R), the basis at the
   // anchor.

@@ -258,9 +258,7 @@ Verdict LoopBlock::verdict(const JointTree& tree, Status status, double value) c
 }
 
 // Positions are absolute numbers: far from the origin they are not better than this, m.
-double LoopBlock::noise_of_positions() const {
-  return cuts_.empty() ? 0.0 : kRounding * cuts_.front().M.p.cwiseAbs().maxCoeff();
-}
+double LoopBlock::noise_of_positions() const { return cuts_.empty() ? 0.0 : kRounding * cuts_.front().M.p.cwiseAbs().maxCoeff(); }
 
 double LoopBlock::residual() const {
   return residual_.head(static_cast<Eigen::Index>(by_all_ ? rows_.size() : kept())).cwiseAbs().maxCoeff();
@@ -326,8 +324,7 @@ void LoopBlock::rates(const JointTree& tree, const Bodies& bodies, VecX& v) {
 
 const VecX& LoopBlock::motion(const JointTree& tree, int freedom) {
   const ScrewAxis s = tree.screw(freedom);
-  for (std::size_t r = 0; r < (by_all_ ? rows_.size() : kept()); ++r)
-    step_[static_cast<Eigen::Index>(r)] = -entry(r, freedom, s);
+  for (std::size_t r = 0; r < (by_all_ ? rows_.size() : kept()); ++r) step_[static_cast<Eigen::Index>(r)] = -entry(r, freedom, s);
   solve();
   for (std::size_t d = 0; d < dependent_.size(); ++d) step_[static_cast<Eigen::Index>(d)] *= units_[d];
   return step_;

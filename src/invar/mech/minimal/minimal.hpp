@@ -43,9 +43,9 @@ class Minimal final : public Formulation {
   mutable Bodies bodies_;           // there
   Accelerations accelerations_;
   std::vector<Wrench> reactions_;
-  VecX q_, v_;               // of all joints
-  double gain_ = 0;          // when freedoms were chosen last
-  double condition_ = 1;     // of Φ_d at the last settled state
+  VecX q_, v_;            // of all joints
+  double gain_ = 0;       // when freedoms were chosen last
+  double condition_ = 1;  // of Φ_d at the last settled state
   Mobility mobility_;
   long charts_ = 0;  // how often other independent freedoms were taken
 };
