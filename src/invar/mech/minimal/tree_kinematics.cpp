@@ -207,7 +207,7 @@ void TreeKinematics::sines_of_half(const VecX& q) {
   sines(s.half.data(), s.half.size(), s.sine.data(), s.cosine.data());
 }
 
-// Of some nodes, eight at once.
+// Of those of some nodes that have turned, eight at once.
 void TreeKinematics::sines_of_half(const VecX& q, const std::vector<std::size_t>& nodes) {
   Store& s = *store_;
   std::array<std::size_t, 8> which{};
@@ -219,8 +219,9 @@ void TreeKinematics::sines_of_half(const VecX& q, const std::vector<std::size_t>
     count = 0;
   };
   for (const std::size_t i : nodes) {
-    if (!s.constants[i].turns) continue;
-    which[count] = i, half[count] = 0.5 * q[nodes_[i].q0];
+    const double now = s.constants[i].turns ? 0.5 * q[nodes_[i].q0] : 0.0;
+    if (now == s.half[i]) continue;
+    which[count] = i, half[count] = s.half[i] = now;
     if (++count == half.size()) flush();
   }
   if (count > 0) flush();
