@@ -31,10 +31,11 @@ void note_angles(const Model& model, std::vector<std::string>& notes) {
 
 // The form of the file, the sense of the model, and whether its start configuration can be assembled.
 Result<Model> check(const std::string& path, Findings& found) {
-  auto model = read_model(path, &found.warnings);
+  ModelSpec spec;
+  auto model = read_model(path, &found.warnings, &spec);
   if (!model) return model;
   const auto bodies = bodies_at(*model, Start(*model));
-  if (!bodies) return fail(bodies.error().kind, bodies.error().what, bodies.error().where.empty() ? path : bodies.error().where);
+  if (!bodies) return fail(bodies.error().kind, bodies.error().what, start_place(spec, bodies.error().what));
   note_angles(*model, found.notes);
   if (const Exactness e = exactness(*model, *bodies); e.relies())
     found.notes.push_back(fmt::format("mobility {} relies on exact dimensions: see invar info", e.mobility));
@@ -55,8 +56,8 @@ void check_verb(const ModelArguments& args, Context& context) {
   if (!model) return report(model.error(), context);
   for (const std::string& note : found.notes) say(fmt::format("note: {}: {}", args.model, note), context);
   if (!context.quiet)
-    fmt::print("{}: fine ({}, {})\n", args.model, counted(model->bodies().size(), "body", "bodies"),
-               counted(model->joints().size(), "joint", "joints"));
+    print("{}: fine ({}, {})\n", args.model, counted(model->bodies().size(), "body", "bodies"),
+          counted(model->joints().size(), "joint", "joints"));
 }
 
 }  // namespace

@@ -39,39 +39,39 @@ bool has_numbers(const Comparison& c) {
 }
 
 void print_series(const Comparison& c) {
-  fmt::print("    {:>10}", "t [s]");
-  for (const auto& q : kQuantityNames) fmt::print(" {:>12}", q.name);
-  fmt::print("\n");
+  print("    {:>10}", "t [s]");
+  for (const auto& q : kQuantityNames) print(" {:>12}", q.name);
+  print("\n");
   const std::size_t stride = std::max<std::size_t>(1, c.times.size() / 10);
   for (std::size_t k = 0; k < c.times.size(); k += stride) {
-    fmt::print("    {:>10.4g}", c.times[k]);
-    for (const double d : c.series[k]) fmt::print(" {:>12.2e}", d);
-    fmt::print("\n");
+    print("    {:>10.4g}", c.times[k]);
+    for (const double d : c.series[k]) print(" {:>12.2e}", d);
+    print("\n");
   }
 }
 
 void print_table(const CompareResult& result, const Context& context) {
-  fmt::print("largest differences from {}, their largest part of the bound, and what each way cost\n", result.reference);
-  fmt::print("  {:<36}", "");
-  for (const auto& q : kQuantityNames) fmt::print(" {:>12}", q.name);
-  fmt::print(" {:>9} {:>9} {:>10} {:>9} {:>8}\n  {:<36}", "of bound", "until", "balance", "steps", "wall", "");
-  for (const auto& q : kQuantityNames) fmt::print(" {:>12}", fmt::format("[{}]", q.unit));
-  fmt::print(" {:>9} {:>9} {:>10} {:>9} {:>8}\n", "", "[s]", "[J]", "", "[s]");
+  print("largest differences from {}, their largest part of the bound, and what each way cost\n", result.reference);
+  print("  {:<36}", "");
+  for (const auto& q : kQuantityNames) print(" {:>12}", q.name);
+  print(" {:>9} {:>9} {:>10} {:>9} {:>8}\n  {:<36}", "of bound", "until", "balance", "steps", "wall", "");
+  for (const auto& q : kQuantityNames) print(" {:>12}", fmt::format("[{}]", q.unit));
+  print(" {:>9} {:>9} {:>10} {:>9} {:>8}\n", "", "[s]", "[J]", "", "[s]");
   for (const Comparison& c : result.ways) {
-    fmt::print("  {:<36}", c.way.name);
+    print("  {:<36}", c.way.name);
     if (!has_numbers(c)) {
-      fmt::print(" {}: {}\n", word(c.verdict), c.reason);
+      print(" {}: {}\n", word(c.verdict), c.reason);
       continue;
     }
-    for (const double d : c.largest) fmt::print(" {:>12.2e}", d);
-    fmt::print(" {:>9.2g} {:>9.4g} {:>10.1e} {:>9} {:>8.2f}", c.worst.ratio, c.resolved, c.power_balance, c.steps, c.wall);
+    for (const double d : c.largest) print(" {:>12.2e}", d);
+    print(" {:>9.2g} {:>9.4g} {:>10.1e} {:>9} {:>8.2f}", c.worst.ratio, c.resolved, c.power_balance, c.steps, c.wall);
     if (c.verdict == Comparison::Verdict::Exceeded) {
       const QuantityName& q = kQuantityNames[c.worst.quantity];
-      fmt::print("  {}: {:.2e} exceeds {:.2e} {} at t = {:g} s", q.name, c.worst.difference, c.worst.bound, q.unit, c.worst.at);
+      print("  {}: {:.2e} exceeds {:.2e} {} at t = {:g} s", q.name, c.worst.difference, c.worst.bound, q.unit, c.worst.at);
     }
-    if (c.verdict == Comparison::Verdict::Unresolved) fmt::print("  unresolved: its steps are too long for this motion");
-    if (!c.reason.empty()) fmt::print("  later it failed: {}", c.reason);
-    fmt::print("\n");
+    if (c.verdict == Comparison::Verdict::Unresolved) print("  unresolved: its steps are too long for this motion");
+    if (!c.reason.empty()) print("  later it failed: {}", c.reason);
+    print("\n");
     if (context.verbose) print_series(c);
   }
 }

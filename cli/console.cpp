@@ -24,10 +24,15 @@ extern "C" void on_signal(int number) {
   std::signal(number, SIG_DFL);
 }
 
+void end_run_on(int number) {
+  struct sigaction now{};
+  if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) std::signal(number, on_signal);
+}
+
 }  // namespace
 
 void report(const Error& error, Context& context) {
-  fmt::print(stderr, "error: {}\n", error.text());
+  print_error("error: {}\n", error.text());
   context.exit_code = exit_code(error);
 }
 
@@ -35,11 +40,11 @@ int exit_code(const Error& error) { return error.kind == ErrorKind::Numerics ? k
 
 void warn(const std::vector<std::string>& warnings, const Context& context) {
   if (context.quiet) return;
-  for (const std::string& w : warnings) fmt::print(stderr, "warning: {}\n", w);
+  for (const std::string& w : warnings) print_error("warning: {}\n", w);
 }
 
 void say(const std::string& line, const Context& context) {
-  if (!context.quiet) fmt::print(stderr, "{}\n", line);
+  if (!context.quiet) print_error("{}\n", line);
 }
 
 void add_model_verb(CLI::App& app, const char* name, const char* help, const char* example, Context& context,
@@ -55,7 +60,7 @@ void add_model_verb(CLI::App& app, const char* name, const char* help, const cha
 std::string counted(std::size_t n, const char* one, const char* many) { return fmt::format("{} {}", n, n == 1 ? one : many); }
 
 void print_json(const nlohmann::ordered_json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  put(stdout, printable_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n");
 }
 
 Result<std::string> read_text(const std::string& path) {
@@ -78,8 +83,7 @@ Result<LogReader> open_log(const std::string& directory) {
 }
 
 const std::atomic<bool>& stop_on_signal() {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) end_run_on(number);
   return stop_requested;
 }
 
@@ -94,18 +98,18 @@ void ProgressLine::show(const Progress& p, const std::string& what) {
   const double left = part > 0 ? p.wall * (1 - part) / part : 0;
   const std::string words = fmt::format("{}, {:.0f} s left", what, left);
   if (!terminal_) {
-    fmt::print(stderr, "{:3.0f} %  {}\n", 100 * part, words);
+    print_error("{:3.0f} %  {}\n", 100 * part, words);
     return;
   }
   constexpr int kWidth = 24;
   const auto full = static_cast<std::size_t>(part * kWidth);
-  fmt::print(stderr, "\r\x1b[K[{}{}] {:3.0f} %  {}", std::string(full, '#'), std::string(kWidth - full, '.'), 100 * part, words);
+  print_error("\r\x1b[K[{}{}] {:3.0f} %  {}", std::string(full, '#'), std::string(kWidth - full, '.'), 100 * part, words);
   std::fflush(stderr);
   drawn_ = true;
 }
 
 void ProgressLine::clear() {
-  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  if (drawn_) print_error("\r\x1b[K");
   drawn_ = false;
 }
 

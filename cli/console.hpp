@@ -7,6 +7,7 @@
 #include "invar/io/log.hpp"
 #include "invar/model/model.hpp"
 #include "invar/run/run.hpp"
+#include "printed.hpp"
 #include "verbs.hpp"
 
 namespace invar::cli {
@@ -41,7 +42,8 @@ Result<std::string> read_text(const std::string& path);
 /// The log in an output directory; errors name the directory where there is none.
 Result<LogReader> open_log(const std::string& directory);
 
-/// From now on the first Ctrl-C or SIGTERM sets this flag, so that a run ends after its step; the second one is not caught.
+/// From now on the first Ctrl-C, SIGTERM or SIGHUP sets this flag, so that a run ends after its step; the second one is not
+/// caught. What the caller of the program told it to ignore (nohup) stays ignored.
 const std::atomic<bool>& stop_on_signal();
 
 /// Progress of a run on stderr: one line that rewrites itself on a terminal, a plain line every few seconds otherwise.

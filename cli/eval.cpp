@@ -20,7 +20,7 @@ std::string shown(const std::string& path) { return path == "-" ? "stdin" : path
 
 // The state: as it is when given by bodies (the residual says how far they are off), assembled when by joints.
 // Joints that had to give way are told.
-Result<State> state_of(Formulation& formulation, const Arguments& args, std::vector<std::string>& told) {
+Result<State> state_of(Formulation& formulation, const ModelSpec& spec, const Arguments& args, std::vector<std::string>& told) {
   const Model& model = formulation.model();
   Start start(model);
   if (!args.state.empty()) {
@@ -40,7 +40,7 @@ Result<State> state_of(Formulation& formulation, const Arguments& args, std::vec
     told = displaced(formulation, start, *x);
     return x;
   }
-  return fail(x.error().kind, x.error().what, args.state.empty() ? args.model : shown(args.state));
+  return fail(x.error().kind, x.error().what, args.state.empty() ? start_place(spec, x.error().what) : shown(args.state));
 }
 
 Result<Load> load_of(const Model& model, const Arguments& args) {
@@ -58,7 +58,7 @@ Result<Load> load_of(const Model& model, const Arguments& args) {
   return load;
 }
 
-Result<std::string> evaluate(const Model& model, const Arguments& args, std::vector<std::string>& told) {
+Result<std::string> evaluate(const Model& model, const ModelSpec& spec, const Arguments& args, std::vector<std::string>& told) {
   const int from_stdin = (args.state == "-") + (args.port == "-") + (args.efforts == "-");
   if (from_stdin > 1) return fail(ErrorKind::Option, "only one of --state, --port and --efforts can be read from stdin");
   Method method;
@@ -66,7 +66,7 @@ Result<std::string> evaluate(const Model& model, const Arguments& args, std::vec
   if (args.matrices && args.formulation != "minimal")
     return fail(ErrorKind::Option, "--matrices are those of minimal coordinates: say --formulation minimal");
   const auto formulation = make_formulation(model, method);
-  auto x = state_of(*formulation, args, told);
+  auto x = state_of(*formulation, spec, args, told);
   if (!x) return tl::unexpected(x.error());
   auto load = load_of(model, args);
   if (!load) return tl::unexpected(load.error());
@@ -84,14 +84,15 @@ Result<std::string> evaluate(const Model& model, const Arguments& args, std::vec
 
 void eval_verb(const Arguments& args, Context& context) {
   std::vector<std::string> warnings;
-  auto model = read_model(args.model, &warnings);
+  ModelSpec spec;
+  auto model = read_model(args.model, &warnings, &spec);
   warn(warnings, context);
   if (!model) return report(model.error(), context);
   std::vector<std::string> told;
-  auto text = evaluate(*model, args, told);
+  auto text = evaluate(*model, spec, args, told);
   for (const std::string& sentence : told) say("note: " + sentence, context);
   if (!text) return report(text.error(), context);
-  fmt::print("{}\n", *text);
+  put(stdout, printable_json(*text) + "\n");
 }
 
 }  // namespace

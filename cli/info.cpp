@@ -33,10 +33,10 @@ struct Analysis {
   int redundant() const { return mobility.rows - mobility.rank; }
 };
 
-Result<Analysis> analyse(const Model& model, const std::string& path) {
+Result<Analysis> analyse(const Model& model, const ModelSpec& spec, const std::string& path) {
   Augmented formulation(model);
   const auto x = state_at(formulation, Start(model));
-  if (!x) return fail(x.error().kind, x.error().what, path);
+  if (!x) return fail(x.error().kind, x.error().what, start_place(spec, x.error().what));
   Evaluation e;
   if (const Verdict verdict = formulation.evaluate(*x, Load(model), e); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), path);
@@ -55,13 +55,13 @@ constexpr Eigen::Index kColumns = 8;  // of a table that people read
 void print_partition(const Model& model, const Partition& p) {
   const Eigen::Index shown = std::min(kColumns, p.Gamma.cols());
   if (shown == 0) return;
-  fmt::print("\n  {:<20}", "inertia [kg m^2, kg]");
-  for (Eigen::Index k = 0; k < shown; ++k) fmt::print(" {:>12}", p.coordinates[static_cast<std::size_t>(k)]);
-  fmt::print("{}\n", shown < p.Gamma.cols() ? fmt::format("  and {} more (--json)", p.Gamma.cols() - shown) : "");
+  print("\n  {:<20}", "inertia [kg m^2, kg]");
+  for (Eigen::Index k = 0; k < shown; ++k) print(" {:>12}", p.coordinates[static_cast<std::size_t>(k)]);
+  print("{}\n", shown < p.Gamma.cols() ? fmt::format("  and {} more (--json)", p.Gamma.cols() - shown) : "");
   const auto line = [&](const std::string& name, const MatX& part) {
-    fmt::print("  {:<20}", name);
-    for (Eigen::Index k = 0; k < shown; ++k) fmt::print(" {:>12.6g}", part(k, k));
-    fmt::print("\n");
+    print("  {:<20}", name);
+    for (Eigen::Index k = 0; k < shown; ++k) print(" {:>12.6g}", part(k, k));
+    print("\n");
   };
   for (std::size_t b = 0; b < model.bodies().size(); ++b) line(model.bodies()[b].name, p.Gamma_parts[b]);
   if (!p.rotors.isZero(0)) line("(rotors)", p.rotors);
@@ -103,31 +103,32 @@ std::string loop_text(const Model& model) {
 }
 
 void print_table(const Model& model, const Analysis& m) {
-  fmt::print("{}\n  gravity    [{:g}, {:g}, {:g}] m/s^2\n  mass       {:g} kg\n", model.name(), model.gravity().x(),
-             model.gravity().y(), model.gravity().z(), total_mass(model));
-  fmt::print("\n  {:<20} {:>12}  {}\n", "body", "mass [kg]", "principal moments of inertia about the COM [kg m^2]");
+  print("{}\n  gravity    [{:g}, {:g}, {:g}] m/s^2\n  mass       {:g} kg\n", model.name(), model.gravity().x(),
+        model.gravity().y(), model.gravity().z(), total_mass(model));
+  print("\n  {:<20} {:>12}  {}\n", "body", "mass [kg]", "principal moments of inertia about the COM [kg m^2]");
   for (const Body& b : model.bodies()) {
     const Vec3 I = principal_moments(b);
-    fmt::print("  {:<20} {:>12.6g}  {:.6g}, {:.6g}, {:.6g}\n", b.name, b.inertia.mass, I[0], I[1], I[2]);
+    print("  {:<20} {:>12.6g}  {:.6g}, {:.6g}, {:.6g}\n", b.name, b.inertia.mass, I[0], I[1], I[2]);
   }
-  fmt::print("\n  {:<20} {:<20} {:<20} {:<20} {:>8}\n", "joint", "kind", "parent", "child", "freedoms");
+  print("\n  {:<20} {:<20} {:<20} {:<20} {:>8}\n", "joint", "kind", "parent", "child", "freedoms");
   for (const Joint& j : model.joints())
-    fmt::print("  {:<20} {:<20} {:<20} {:<20} {:>8}\n", j.name, kind_text(j), model.body_name(j.parent), model.body_name(j.child),
-               j.nv);
+    print("  {:<20} {:<20} {:<20} {:<20} {:>8}\n", j.name, kind_text(j), model.body_name(j.parent), model.body_name(j.child),
+          j.nv);
   if (m.partition) print_partition(model, *m.partition);
-  fmt::print("\n  loops      {}\n", loop_text(model));
-  fmt::print("  couplings  {}\n  tendons    {}\n", model.couplings().size(), model.tendons().size());
-  fmt::print("  rows       {}\n  rank       {}\n  redundant  {}\n  mobility   {} at the start configuration\n", m.mobility.rows,
-             m.mobility.rank, m.redundant(), m.mobility.freedoms);
+  print("\n  loops      {}\n", loop_text(model));
+  print("  couplings  {}\n  tendons    {}\n", model.couplings().size(), model.tendons().size());
+  print("  rows       {}\n  rank       {}\n  redundant  {}\n  mobility   {} at the start configuration\n", m.mobility.rows,
+        m.mobility.rank, m.redundant(), m.mobility.freedoms);
   const std::string not_planar = why_not_planar(model);
-  fmt::print("  plane      {}\n", not_planar.empty() ? "moves in a plane" : "none: " + not_planar);
+  print("  plane      {}\n", not_planar.empty() ? "moves in a plane" : "none: " + not_planar);
   if (m.exactness.relies())
-    fmt::print("  exactness  mobility {} relies on exact dimensions, slightly other ones leave {}: {}\n", m.exactness.mobility,
-               m.exactness.generic_mobility, fmt::join(joint_names(model, m.exactness.joints), ", "));
+    print("  exactness  mobility {} relies on exact dimensions, slightly other ones leave {}: {}\n", m.exactness.mobility,
+          m.exactness.generic_mobility, fmt::format("{}", fmt::join(joint_names(model, m.exactness.joints), ", ")));
   std::vector<std::string> open;
   for (std::size_t j = 0; j < m.verdicts.size(); ++j)
     if (!m.verdicts[j].determined) open.push_back(model.joints()[j].name);
-  if (!open.empty()) fmt::print("  reactions  not determined by the equations alone at: {}\n", fmt::join(open, ", "));
+  if (!open.empty())
+    print("  reactions  not determined by the equations alone at: {}\n", fmt::format("{}", fmt::join(open, ", ")));
 }
 
 Json to_json(const Model& model, const Analysis& m) {
@@ -174,10 +175,11 @@ Json to_json(const Model& model, const Analysis& m) {
 
 void info_verb(const ModelArguments& args, Context& context) {
   std::vector<std::string> warnings;
-  auto model = read_model(args.model, &warnings);
+  ModelSpec spec;
+  auto model = read_model(args.model, &warnings, &spec);
   warn(warnings, context);
   if (!model) return report(model.error(), context);
-  auto analysis = analyse(*model, args.model);
+  auto analysis = analyse(*model, spec, args.model);
   if (!analysis) return report(analysis.error(), context);
   if (args.json)
     print_json(to_json(*model, *analysis));

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
-#include <cstdio>
+#include <cstring>
 #include <exception>
+#include <new>
+#include <stdexcept>
 
 #include "invar/io/build_info.hpp"
 #include "invar/model/model.hpp"
+#include "printed.hpp"
 #include "verbs.hpp"
 
 namespace invar::cli {
@@ -59,28 +65,48 @@ int go(int argc, char** argv) {
   } catch (const CLI::Success& e) {
     return app.exit(e);  // --help and --version
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "error: {}\n", complaint(app, e, argc, argv));
+    print_error("error: {}\n", complaint(app, e, argc, argv));
     return kBadInput;
   }
   return context.exit_code;
+}
+
+// A descriptor 0, 1 or 2 that the caller closed would be given to the first file that is opened, and words would end up in it: a
+// place is held for it from which nothing can be read, or to which nothing can be written.
+void occupy_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+}
+
+// An answer that nobody got is an error; one that nobody wants any more (invar info M | head -1) ends like in other programs.
+int with_answer_written(int code) {
+  const int error = unwritten();
+  if (error == 0) return code;
+  if (error == EPIPE) return code != kFine ? code : 128 + SIGPIPE;
+  print_error("error: stdout: the answer could not be written: {}\n", std::strerror(error));
+  return kBadInput;
 }
 
 }  // namespace
 }  // namespace invar::cli
 
 int main(int argc, char** argv) {
-  // A file that may not grow is an error of a write like any other, not a reason to be killed.
+  using namespace invar::cli;
+  occupy_standard_streams();
+  // A file that may not grow and a pipe that nobody reads are errors of a write like any other, not reasons to be killed.
   std::signal(SIGXFSZ, SIG_IGN);
-  // Nothing of ours throws; what a library may throw (no memory) ends here in one line.
+  std::signal(SIGPIPE, SIG_IGN);
+  // Nothing of ours throws; what a library may throw ends here in one line.
   try {
-    const int code = invar::cli::go(argc, argv);
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    fmt::print(stderr, "error: stdout: the answer could not be written\n");
-    return invar::cli::kBadInput;
+    return with_answer_written(go(argc, argv));
+  } catch (const std::bad_alloc&) {
+    print_error("error: there is not enough memory for this\n");
+  } catch (const std::length_error&) {
+    print_error("error: there is not enough memory for this\n");
   } catch (const std::exception& e) {
-    fmt::print(stderr, "error: {}\n", e.what());
+    print_error("error: {}\n", e.what());
   } catch (...) {
-    fmt::print(stderr, "error: unexpected\n");
+    print_error("error: unexpected\n");
   }
-  return invar::cli::kNumericsFailed;
+  return kNumericsFailed;
 }

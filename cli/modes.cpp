@@ -35,7 +35,8 @@ struct Placed {
 
 Result<std::unique_ptr<Placed>> placed_at(const Arguments& args, Context& context) {
   std::vector<std::string> warnings;
-  auto model = read_model(args.model, &warnings);
+  ModelSpec spec;
+  auto model = read_model(args.model, &warnings, &spec);
   warn(warnings, context);
   if (!model) return tl::unexpected(model.error());
   auto placed = std::make_unique<Placed>(std::move(*model));
@@ -49,7 +50,7 @@ Result<std::unique_ptr<Placed>> placed_at(const Arguments& args, Context& contex
     start = std::move(*read);
   }
   auto x = state_at(placed->minimal, start);
-  if (!x) return fail(x.error().kind, x.error().what, args.state.empty() ? args.model : source);
+  if (!x) return fail(x.error().kind, x.error().what, args.state.empty() ? start_place(spec, x.error().what) : source);
   for (const std::string& sentence : displaced(placed->minimal, start, *x)) say("note: " + sentence, context);
   placed->x = std::move(*x);
   return placed;
@@ -176,16 +177,16 @@ std::string shape_of(std::vector<Part> parts) {
 }
 
 void print_modes(const Placed& p, const Linear& linear, const Modes& modes) {
-  fmt::print("{:>14} {:>14} {:>12} {:>14}  {}\n", "frequency [Hz]", "natural [Hz]", "damping", "decay [1/s]", "moves most");
+  print("{:>14} {:>14} {:>12} {:>14}  {}\n", "frequency [Hz]", "natural [Hz]", "damping", "decay [1/s]", "moves most");
   for (const Mode& mode : modes.modes) {
     if (modes.is_zero(mode)) {
-      fmt::print("{:>14} {:>14} {:>12} {:>14}  {}\n", "none", "", "", "", shape_of(parts_of(p, linear, mode)));
+      print("{:>14} {:>14} {:>12} {:>14}  {}\n", "none", "", "", "", shape_of(parts_of(p, linear, mode)));
       continue;
     }
-    fmt::print("{:>14.6g} {:>14.6g} {:>12.4g} {:>14.4g}  {}\n", mode.frequency(), mode.natural_frequency(),
-               mode.damping_ratio() + 0.0, 0.0 - mode.value.real(), shape_of(parts_of(p, linear, mode)));
+    print("{:>14.6g} {:>14.6g} {:>12.4g} {:>14.4g}  {}\n", mode.frequency(), mode.natural_frequency(), mode.damping_ratio() + 0.0,
+          0.0 - mode.value.real(), shape_of(parts_of(p, linear, mode)));
   }
-  fmt::print("{}\n", name(stability_of(modes)));
+  print("{}\n", name(stability_of(modes)));
 }
 
 void modes_verb(const Arguments& args, Context& context) {
@@ -227,13 +228,13 @@ Json json_of(const TipStiffness& tip, const std::string& frame) {
 }
 
 void print_stiffness(const TipStiffness& tip) {
-  fmt::print("{:>16} {:>16}  {}\n", "stiffness [N/m]", "gives [m/N]", "along (World)");
+  print("{:>16} {:>16}  {}\n", "stiffness [N/m]", "gives [m/N]", "along (World)");
   for (int k = 0; k < 3; ++k) {
     const double s = tip.stiffness[k];
     const std::string words = s == 0 ? "free" : (std::isinf(s) ? "rigid" : fmt::format("{:.6g}", s));
     const std::string gives = s == 0 || std::isinf(s) ? "" : fmt::format("{:.6g}", 1 / s);
     const Vec3 a = tip.axes.col(k);
-    fmt::print("{:>16} {:>16}  {:.4f} {:.4f} {:.4f}\n", words, gives, a.x() + 0.0, a.y() + 0.0, a.z() + 0.0);
+    print("{:>16} {:>16}  {:.4f} {:.4f} {:.4f}\n", words, gives, a.x() + 0.0, a.y() + 0.0, a.z() + 0.0);
   }
 }
 

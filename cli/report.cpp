@@ -35,8 +35,8 @@ bool rewrite(const std::string& directory, bool needed, Context& context) {
   if (!written && !needed) return say("note: " + written.error().text(), context), true;
   if (!written) return report(written.error(), context), false;
   if (!context.quiet)
-    fmt::print("{}: {} samples from {:g} s to {:g} s; {}\n", output.hdf5(), written->samples, written->from, written->to,
-               ending_text(written->ending, log->position()));
+    print("{}: {} samples from {:g} s to {:g} s; {}\n", output.hdf5(), written->samples, written->from, written->to,
+          ending_text(written->ending, log->position()));
   return true;
 }
 
@@ -65,14 +65,14 @@ void report_verb(const Arguments& args, Context& context) {
     if (!rewrite(directory, args.page.empty() && args.picture.empty(), context)) return;
   if (!args.picture.empty()) {
     if (auto written = write_picture(args); !written) return report(written.error(), context);
-    if (!context.quiet) fmt::print("{}\n", args.picture);
+    if (!context.quiet) print("{}\n", args.picture);
   }
   if (args.page.empty() && (viewer_page().empty() || !args.picture.empty())) return;
   const std::string page = args.page.empty() ? Output{args.directories[0]}.page() : args.page;
   std::vector<std::string> notes;
   if (auto written = write_report(args.directories, page, {.notes = &notes}); !written) return report(written.error(), context);
   for (const std::string& note : notes) say("note: " + note, context);
-  if (!context.quiet) fmt::print("{}\n", page);
+  if (!context.quiet) print("{}\n", page);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@
 namespace invar::cli {
 namespace {
 
+constexpr double kManySamples = 1e7, kLargeLog = 1e9;  // bytes: more is worth a word
+
 struct Arguments {
   std::string scenario, output;
   bool force = false, live = false;
@@ -47,33 +49,75 @@ Result<Output> make_output(const Arguments& args, const Context& context) {
   return output;
 }
 
-// run.h5 and result.json, and report.html, which shows both.
-Result<void> write_results(const Scenario& scenario, const Outcome& outcome, const Output& output) {
-  auto log = LogReader::open(output.log());
-  if (!log) return tl::unexpected(log.error());
-  if (auto written = write_hdf5(*log, output.hdf5()); !written) return tl::unexpected(written.error());
-  if (auto written = write_text(output.result(), result_json(scenario, outcome)); !written) return written;
-  return viewer_page().empty() ? Result<void>() : write_report({output.directory}, output.page());
+std::string size_text(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.3g} GB", bytes / 1e9);
+  return bytes >= 1e6 ? fmt::format("{:.3g} MB", bytes / 1e6) : fmt::format("{:.3g} kB", bytes / 1e3);
 }
 
-void print_outcome(const Scenario& scenario, const Outcome& outcome, const Output& output, Context& context) {
+// A recording that will be large is told, and one that will not fit is refused, before anything is touched.
+Result<void> weigh(const Scenario& scenario, const Foreseen& foreseen, const std::string& directory, const Context& context) {
+  const double hdf5 = foreseen.samples * 8 * foreseen.width, log = hdf5 + foreseen.samples * kLogOverhead;
+  const std::string size = fmt::format("{:.3g} samples of {} numbers, {} of run.log and {} of run.h5", foreseen.samples,
+                                       foreseen.width, size_text(log), size_text(hdf5));
+  const std::string where = scenario.sampling.where.empty() ? scenario.path : scenario.sampling.where;
+  if (const double free = free_bytes(directory); log + hdf5 > free)
+    return fail(ErrorKind::Scenario,
+                fmt::format("the run would record {}, but {} are free in {}; record less often, or less of it ([record] every, "
+                            "what)",
+                            size, size_text(free), directory),
+                where);
+  if (foreseen.samples > kManySamples || log > kLargeLog)
+    warn({fmt::format("{}: the run will record {}; [record] every and what say how much", where, size)}, context);
+  return {};
+}
+
+// What was written, and the first thing that was not.
+struct Results {
+  std::vector<std::string> written;
+  Result<void> all = {};
+
+  void add(const std::string& file, const Result<void>& result) {
+    if (result)
+      written.push_back(file);
+    else if (all)
+      all = result;
+  }
+};
+
+// result.json first: it is small, and nothing of it depends on the others. Then run.h5, and report.html, which shows both.
+Results write_results(const Scenario& scenario, const Outcome& outcome, const Output& output) {
+  Results out;
+  out.written.push_back(output.log());
+  out.add(output.result(), write_text(output.result(), result_json(scenario, outcome)));
+  auto log = LogReader::open(output.log());
+  auto hdf5 = log ? write_hdf5(*log, output.hdf5()) : tl::unexpected(log.error());
+  out.add(output.hdf5(), hdf5 ? Result<void>() : tl::unexpected(hdf5.error()));
+  if (!viewer_page().empty()) out.add(output.page(), write_report({output.directory}, output.page()));
+  return out;
+}
+
+void print_outcome(const Scenario& scenario, const Outcome& outcome, const Results& results, Context& context) {
   if (outcome.end == Outcome::End::Failed) {
-    fmt::print(stderr, "error: {}: {}\n", scenario.path, outcome.words);
+    print_error("error: {}: {}\n", scenario.path, outcome.words);
     context.exit_code = kNumericsFailed;
   } else if (outcome.end == Outcome::End::Interrupted) {
-    fmt::print(stderr, "interrupted: the recording ends where the run was stopped\n");
+    print_error("interrupted: the recording ends where the run was stopped\n");
     context.exit_code = kInterrupted;
   } else if (!outcome.laws_held()) {
     context.exit_code = kLawBroken;
   }
   for (const LawResult& law : outcome.laws)
-    if (!context.quiet || !law.held) fmt::print("{}\n", law.text());
+    if (!context.quiet || !law.held) print("{}\n", law.text());
   for (const std::string& note : outcome.notes) say("note: " + note, context);
   if (context.verbose)
-    for (const Metric& m : outcome.metrics) fmt::print("  {:<28} {:.6g} {}\n", m.name, m.value, m.unit);
-  if (!context.quiet)
-    fmt::print("{}: {} in {:.2f} s; wrote {}, {}{}\n", scenario.name, status_word(outcome), outcome.wall, output.result(),
-               output.hdf5(), viewer_page().empty() ? "" : ", " + output.page());
+    for (const Metric& m : outcome.metrics) print("  {:<28} {:.6g} {}\n", m.name, m.value, m.unit);
+  const std::string wrote = fmt::format("{}", fmt::join(results.written, ", "));
+  if (results.all && !context.quiet)
+    print("{}: {} in {:.2f} s; wrote {}\n", scenario.name, status_word(outcome), outcome.wall, wrote);
+  if (results.all) return;
+  Error error = results.all.error();
+  error.what += fmt::format("; the run is {} and wrote {}", status_word(outcome), wrote);
+  report(error, context);
 }
 
 // Runs, records and judges; a server may look on.
@@ -90,8 +134,7 @@ void run_into(const Output& output, const Scenario& scenario, Server* server, Co
   auto outcome = run(scenario, options);
   line.clear();
   if (!outcome) return report(outcome.error(), context);
-  if (auto written = write_results(scenario, *outcome, output); !written) return report(written.error(), context);
-  print_outcome(scenario, *outcome, output, context);
+  print_outcome(scenario, *outcome, write_results(scenario, *outcome, output), context);
 }
 
 void run_verb(const Arguments& args, Context& context) {
@@ -100,7 +143,9 @@ void run_verb(const Arguments& args, Context& context) {
   warn(warnings, context);
   if (!scenario) return report(scenario.error(), context);
   // What is refused before the first step, or a port that is taken, must not cost the output of an earlier run.
-  if (auto fine = check(*scenario); !fine) return report(fine.error(), context);
+  const auto foreseen = check(*scenario);
+  if (!foreseen) return report(foreseen.error(), context);
+  if (auto fits = weigh(*scenario, *foreseen, args.output, context); !fits) return report(fits.error(), context);
   std::unique_ptr<Server> server;
   if (args.live) {
     auto started = start_server(live_run(args.output), args.serve);
@@ -111,7 +156,7 @@ void run_verb(const Arguments& args, Context& context) {
   if (!output) return report(output.error(), context);
   const bool browser = server && announce(*server, args.serve);
   run_into(*output, *scenario, server.get(), context);
-  std::fflush(stdout);
+  unwritten();  // to whoever waits for it, before pages are waited for
   if (server) server->finish(browser, stop_on_signal());
 }
 
@@ -128,7 +173,8 @@ void add_run(CLI::App& app, Context& context) {
   auto* live = verb->add_flag("--live", args->live, "Show the run in the browser while it computes");
   add_serve_options(*verb, args->serve, live);
   verb->footer(
-      "Ctrl-C ends the run after the current step and writes everything (exit code 130). After kill -9: invar report DIR.\n"
+      "Ctrl-C (or SIGTERM, SIGHUP) ends the run after the current step and writes everything (exit code 130). After kill -9: "
+      "invar report DIR.\n"
       "With --live the program ends when the pages that look on have got everything; a slow page never slows the run.\n"
       "Example: invar run scenarios/paper_a_open_loop.toml -o out/paper_a\n"
       "         invar run scenarios/crane_hydraulics.toml -o out/crane --live");

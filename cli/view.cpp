@@ -40,6 +40,7 @@ void view_verb(const Arguments& args, Context& context) {
   if (!server) return report(server.error(), context);
   (*server)->log_begun();
   announce(**server, args.serve);
+  if (unwritten() != 0) return;  // nobody knows the address
   say("Ctrl-C ends", context);
   while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "invar/report/page.hpp"
+#include "printed.hpp"
 
 extern char** environ;
 
@@ -26,7 +27,7 @@ bool open_browser(const std::string& url) {
   ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
   sigset_t ours;
   ::sigemptyset(&ours);
-  ::sigaddset(&ours, SIGXFSZ);
+  for (const int number : {SIGXFSZ, SIGPIPE}) ::sigaddset(&ours, number);
   ::posix_spawnattr_setsigdefault(&manner, &ours);
   ::posix_spawnattr_setflags(&manner, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
   std::string program = "xdg-open", address = url;
@@ -57,7 +58,7 @@ Result<std::unique_ptr<Server>> start_server(Shown shown, const ServeArguments& 
 }
 
 bool announce(const Server& server, const ServeArguments& args) {
-  fmt::print("{}\n", server.url());
+  print("{}\n", server.url());
   std::fflush(stdout);
   return !args.no_browser && open_browser(server.url());
 }

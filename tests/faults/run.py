@@ -26,6 +26,7 @@ WORK = TOP / "build" / "faults"
 TREE, BUILD = WORK / "tree", WORK / "build"
 RESULT = TOP / "out" / "faults.json"
 FOLDERS = ["laws", "analytic", "papers", "agreement", "order", "invariance"]
+NAMED = FOLDERS + ["files"]  # a fault may name a law of these
 COPIED = ["CMakeLists.txt", "VERSION", "cmake", "src", "tests", "examples", "models", "scenarios"]
 HANG = 300  # s; a binary that takes longer does not end: the test that it is in has noticed
 
@@ -63,7 +64,7 @@ def patched(fault, text):
 def check(faults, top=TOP):
     """What is wrong with the table as sentences: texts that are not in the sources, laws that are not in the tests."""
     wrong = []
-    tests = "\n".join(p.read_text() for folder in FOLDERS for p in (top / "tests" / folder).glob("*.cpp"))
+    tests = "\n".join(p.read_text() for folder in NAMED for p in (top / "tests" / folder).glob("*.cpp"))
     laws = {f"{s}.{n}" for s, n in re.findall(r"TEST\((\w+),\s*(\w+)\)", tests)}
     for fault in faults:
         try:

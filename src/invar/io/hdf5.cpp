@@ -5,7 +5,8 @@
 #include <hdf5.h>
 
 #include <algorithm>
-#include <filesystem>
+
+#include "invar/io/hdf5_driver.hpp"
 
 namespace invar {
 
@@ -56,7 +57,9 @@ Set create_set(hid_t file, const Channel& channel, hsize_t rows) {
   Space space(H5Screate_simple(channel.size == 1 ? 1 : 2, extent, nullptr));
   List groups(H5Pcreate(H5P_LINK_CREATE));
   H5Pset_create_intermediate_group(groups.id(), 1);
-  Set set(H5Dcreate2(file, channel.path.c_str(), H5T_IEEE_F64LE, space.id(), groups.id(), H5P_DEFAULT, H5P_DEFAULT));
+  List manner(H5Pcreate(H5P_DATASET_CREATE));
+  H5Pset_obj_track_times(manner.id(), false);  // the same run gives the same bytes
+  Set set(H5Dcreate2(file, channel.path.c_str(), H5T_IEEE_F64LE, space.id(), groups.id(), manner.id(), H5P_DEFAULT));
   if (set.ok() && (!attach_text(set.id(), "unit", channel.unit) || !attach_text(set.id(), "meaning", channel.meaning)))
     return Set(-1);
   return set;
@@ -86,13 +89,13 @@ Written survey(LogReader& log, std::vector<double>& row) {
   return out;
 }
 
-// Second pass: the numbers, a block of rows at a time.
-bool write_rows(LogReader& log, const std::vector<Set>& sets, std::uint64_t samples) {
+// Second pass: the numbers, a block of rows at a time, as long as the disk takes them.
+bool write_rows(LogReader& log, const std::vector<Set>& sets, std::uint64_t samples, const WholeFile& whole) {
   const auto width = static_cast<std::size_t>(log.layout().width());
   const std::size_t rows_per_block = std::max<std::size_t>(1, (std::size_t{1} << 19) / width);
   std::vector<double> block(rows_per_block * width);
   log.rewind();
-  for (std::uint64_t done = 0; done < samples;) {
+  for (std::uint64_t done = 0; done < samples && whole.good();) {
     const std::size_t count = std::min<std::uint64_t>(rows_per_block, samples - done);
     for (std::size_t i = 0; i < count; ++i)
       if (!log.next(std::span(block).subspan(i * width, width))) return false;
@@ -107,40 +110,35 @@ bool write_rows(LogReader& log, const std::vector<Set>& sets, std::uint64_t samp
   return true;
 }
 
-bool write_all(LogReader& log, const Written& found, const std::string& path) {
-  File file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+// All of it through a driver to which nothing fails; what the disk said is known to `whole`.
+bool write_all(LogReader& log, const Written& found, WholeFile& whole) {
+  List access(access_through(whole));
+  if (!access.ok()) return false;
+  File file(H5Fcreate("run.h5", H5F_ACC_TRUNC, H5P_DEFAULT, access.id()));
   if (!file.ok()) return false;
   const Layout& layout = log.layout();
   bool good = attach_number(file.id(), "format", 1) && attach_text(file.id(), "model", layout.model) &&
               attach_text(file.id(), "scenario", layout.scenario) && attach_number(file.id(), "seed", layout.seed) &&
               attach_number(file.id(), "complete", found.ending == LogReader::Ending::Complete ? 1 : 0);
-  {
-    std::vector<Set> sets;
-    for (const Channel& c : layout.channels) {
-      sets.push_back(create_set(file.id(), c, found.samples));
-      if (!sets.back().ok()) return false;
-    }
-    good = good && write_rows(log, sets, found.samples);
+  std::vector<Set> sets;
+  for (const Channel& c : layout.channels) {
+    sets.push_back(create_set(file.id(), c, found.samples));
+    if (!sets.back().ok()) return false;
   }
-  return good && H5Fflush(file.id(), H5F_SCOPE_GLOBAL) >= 0;
+  return good && write_rows(log, sets, found.samples, whole) && H5Fflush(file.id(), H5F_SCOPE_GLOBAL) >= 0;
 }
 
 }  // namespace
 
 Result<Written> write_hdf5(LogReader& log, const std::string& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // failures are reported once, by us
+  auto whole = WholeFile::create(path);
+  if (!whole) return tl::unexpected(whole.error());
   std::vector<double> row(static_cast<std::size_t>(log.layout().width()));
   const Written found = survey(log, row);
-
-  // A reader never sees a half-written file: the name appears by renaming.
-  const std::string temporary = path + ".part";
-  std::error_code trouble;
-  if (!write_all(log, found, temporary)) {
-    std::filesystem::remove(temporary, trouble);
-    return fail(ErrorKind::File, "cannot write HDF5 (directory not writable, or disk full)", path);
-  }
-  std::filesystem::rename(temporary, path, trouble);
-  if (trouble) return fail(ErrorKind::File, fmt::format("cannot rename the finished file: {}", trouble.message()), path);
+  if (!write_all(log, found, *whole) && whole->good())
+    return fail(ErrorKind::File, "HDF5 does not take the recording, or the log changed while it was read", path);
+  if (auto finished = whole->finish(); !finished) return tl::unexpected(finished.error());
   return found;
 }
 

@@ -14,7 +14,8 @@ struct Written {
 /// Writes every intact record of a log as HDF5: one dataset per channel at its path ("/bodies/crank/p", samples × size, or
 /// samples alone for numbers), each with the attributes `unit` and `meaning`; attributes of the root: format (1), model,
 /// scenario, seed, complete (0 where the log was cut or damaged). The file appears under `path` only when it is whole.
-/// Needs the memory of one block of rows, not of the recording.
+/// The same log gives the same bytes. Needs the memory of one block of rows and of the names, not of the recording. A disk that
+/// fills up at any byte is an error like any other.
 Result<Written> write_hdf5(LogReader& log, const std::string& path);
 
 }  // namespace invar

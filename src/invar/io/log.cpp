@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "invar/base/check.hpp"
 
@@ -95,6 +96,19 @@ std::uint32_t crc32(const void* data, std::size_t size, std::uint32_t before) {
   return ~c;
 }
 
+namespace {
+
+// Whoever asks whether a log is being written holds it for a moment; a writer holds it for good.
+bool lock(int fd) {
+  for (int k = 0; k < 20; ++k) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    ::usleep(5000);
+  }
+  return false;
+}
+
+}  // namespace
+
 LogWriter::LogWriter(std::string path, std::string scene, std::chrono::milliseconds interval)
     : path_(std::move(path)), scene_(std::move(scene)), interval_(interval) {}
 
@@ -102,21 +116,45 @@ LogWriter::~LogWriter() {
   if (file_ != nullptr) std::fclose(file_);
 }
 
-tl::unexpected<Error> LogWriter::trouble(const char* doing) const {
-  return fail(ErrorKind::File, fmt::format("cannot {}: {}", doing, std::strerror(errno)), path_);
+tl::unexpected<Error> LogWriter::trouble(const char* doing) {
+  lost_ = fmt::format("cannot {}: {}", doing, std::strerror(errno));
+  if (file_ != nullptr) give_up();
+  return fail(ErrorKind::File, lost_, path_);
+}
+
+// What stdio still holds is written or lost with the file; then half a record at the end is cut off.
+void LogWriter::give_up() {
+  const int kept = ::dup(::fileno(file_));
+  std::fclose(std::exchange(file_, nullptr));
+  struct stat now{};
+  if (kept >= 0 && ::fstat(kept, &now) == 0) {
+    const auto size = static_cast<std::uint64_t>(now.st_size);
+    if (first_record_ == 0 || size < first_record_) {
+      ::unlink(path_.c_str());
+    } else {
+      const std::uint64_t whole = (size - first_record_) / record_.size(), end = first_record_ + whole * record_.size();
+      const bool cut = size == end || ::ftruncate(kept, static_cast<off_t>(end)) == 0;
+      lost_ += fmt::format("; the log ends there{}, with {} samples", cut ? "" : " in half a record", whole);
+    }
+  }
+  if (kept >= 0) ::close(kept);
 }
 
 Result<void> LogWriter::begin(const Layout& layout) {
   // Lock before truncating: a second run in the same directory must not empty the log of the first.
-  const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (fd < 0) return trouble("create the log");
-  file_ = ::fdopen(fd, "wb");
+  struct stat there{};
+  const bool regular = ::fstat(fd, &there) == 0 && S_ISREG(there.st_mode);
+  const bool free = regular && lock(fd);
+  file_ = free && ::ftruncate(fd, 0) == 0 ? ::fdopen(fd, "wb") : nullptr;
   if (file_ == nullptr) {
+    const int why = errno;
     ::close(fd);
-    return trouble("open the log");
+    errno = why;
+    if (!regular) return fail(ErrorKind::File, "is no regular file; a log cannot be written there", path_);
+    return free ? trouble("empty the log") : fail(ErrorKind::File, "another run is writing here", path_);
   }
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) return fail(ErrorKind::File, "another run is writing here", path_);
-  if (::ftruncate(fd, 0) != 0) return trouble("empty the log");
 
   // Names may be any bytes; what is not UTF-8 is replaced in the header, not fatal.
   const std::string text = header_json(layout, scene_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -129,7 +167,9 @@ Result<void> LogWriter::begin(const Layout& layout) {
   record_.resize(kRecordHead + 8 * static_cast<std::size_t>(layout.width()) + 4);
   count_ = 0;
   if (auto done = write(head.data(), head.size()); !done) return done;
-  return flush();
+  if (auto done = flush(); !done) return done;
+  first_record_ = head.size();
+  return {};
 }
 
 Result<void> LogWriter::sample(std::span<const double> row) {
@@ -152,14 +192,13 @@ Result<void> LogWriter::end() {
   put(stop, crc32(stop.data(), stop.size()));
   if (auto done = write(stop.data(), stop.size()); !done) return done;
   if (auto done = flush(); !done) return done;
-  ::fsync(::fileno(file_));
-  const bool closed = std::fclose(file_) == 0;
-  file_ = nullptr;
-  if (!closed) return trouble("close the log");
+  if (::fsync(::fileno(file_)) != 0 && errno != EINVAL && errno != ENOTSUP) return trouble("bring the log to the disk");
+  if (std::fclose(std::exchange(file_, nullptr)) != 0) return trouble("close the log");
   return {};
 }
 
 Result<void> LogWriter::write(const void* data, std::size_t size) {
+  if (file_ == nullptr) return fail(ErrorKind::File, lost_.empty() ? "the log is not open" : lost_, path_);
   if (std::fwrite(data, 1, size, file_) != size) return trouble("write the log");
   return {};
 }
@@ -171,18 +210,16 @@ Result<void> LogWriter::flush() {
 }
 
 bool being_written(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+  const auto file = open_regular(path);
   // Shared, so that two who ask at the same time do not take each other for writers.
-  const bool taken = ::flock(fd, LOCK_SH | LOCK_NB) != 0;
-  ::close(fd);
-  return taken;
+  return file && ::flock(::fileno(file->get()), LOCK_SH | LOCK_NB) != 0;
 }
 
 Result<LogReader> LogReader::open(const std::string& path) {
   LogReader reader;
-  reader.file_.reset(std::fopen(path.c_str(), "rb"));
-  if (!reader.file_) return fail(ErrorKind::File, fmt::format("cannot open the log: {}", std::strerror(errno)), path);
+  auto opened = open_regular(path);
+  if (!opened) return tl::unexpected(opened.error());
+  reader.file_ = std::move(*opened);
   std::FILE* file = reader.file_.get();
 
   // The fixed part says whose file this is and how long the header is.

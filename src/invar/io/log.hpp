@@ -2,8 +2,8 @@
 #pragma once
 #include <chrono>
 #include <cstdio>
-#include <memory>
 
+#include "invar/io/regular_file.hpp"
 #include "invar/run/sink.hpp"
 
 namespace invar {
@@ -15,6 +15,8 @@ namespace invar {
 ///   end      "STOP" · u64 number of records · u32 CRC-32 of the 12 bytes before it
 /// docs/recording.md describes it for readers in other languages.
 inline constexpr std::uint32_t kLogVersion = 1;
+/// Bytes of a record beside its numbers.
+inline constexpr int kLogOverhead = 16;
 /// Longest header that is believed, bytes.
 inline constexpr std::uint32_t kLongestLogHeader = 64u << 20;
 
@@ -22,7 +24,9 @@ inline constexpr std::uint32_t kLongestLogHeader = 64u << 20;
 std::uint32_t crc32(const void* data, std::size_t size, std::uint32_t before = 0);
 
 /// Writes a log. Records reach the operating system (and so survive kill -9) at the latest `interval` after the sample
-/// before them, at the next sample; `end` also waits for the disk.
+/// before them, at the next sample; `end` also waits for the disk. Where the system takes no more (a full disk), the error says
+/// so, the log is cut behind its last whole record, and later calls give the same error; one whose header was not taken is
+/// removed.
 class LogWriter final : public Sink {
  public:
   /// The scene goes into the header.
@@ -32,7 +36,7 @@ class LogWriter final : public Sink {
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
-  /// Creates the file and locks it against a second writer.
+  /// Creates the file and locks it against a second writer. Refused where something else than a file has its name, or a link.
   Result<void> begin(const Layout& layout) override;
   Result<void> sample(std::span<const double> row) override;
   Result<void> end() override;
@@ -40,7 +44,8 @@ class LogWriter final : public Sink {
  private:
   Result<void> write(const void* data, std::size_t size);
   Result<void> flush();
-  tl::unexpected<Error> trouble(const char* doing) const;
+  tl::unexpected<Error> trouble(const char* doing);
+  void give_up();
 
   std::string path_, scene_;
   std::chrono::milliseconds interval_;
@@ -48,6 +53,8 @@ class LogWriter final : public Sink {
   std::FILE* file_ = nullptr;
   std::vector<unsigned char> record_;  // one record
   std::uint64_t count_ = 0;
+  std::uint64_t first_record_ = 0;  // byte offset
+  std::string lost_;                // what went wrong, for good
 };
 
 /// Whether a writer is at work on this log now. Whoever asks first and reads then has read all that a writer left that was gone.
@@ -77,10 +84,7 @@ class LogReader {
  private:
   void look_again();
 
-  struct Closer {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
-  std::unique_ptr<std::FILE, Closer> file_;
+  OpenFile file_;
   Layout layout_;
   std::uint64_t first_record_ = 0;  // byte offset
   std::uint64_t position_ = 0;

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "invar/io/model_parts.hpp"
+#include "invar/io/regular_file.hpp"
 
 // One function per kind of table; each reads its keys in the order of docs/model-file.md.
 namespace invar {
@@ -45,6 +47,19 @@ double not_negative(const TomlTable& t, const char* key) {
   return x;
 }
 
+// A mesh that is not there is not drawn; what is there and is no file is a mistake.
+std::string read_mesh_name(const TomlTable& t) {
+  const std::string name = t.string("file");
+  const std::string place = t.where();  // file:line:column
+  const std::string file = place.substr(0, place.rfind(':', place.rfind(':') - 1));
+  const auto path = std::filesystem::path(file).parent_path() / name;
+  std::error_code trouble;
+  if (name.empty() || !std::filesystem::exists(path, trouble) || std::filesystem::is_regular_file(path, trouble)) return name;
+  if (const auto opened = open_regular(path.string()); !opened)
+    t.refuse("file", fmt::format("the mesh '{}' {}", name, opened.error().what));
+  return name;
+}
+
 ShapeSpec read_shape(const TomlTable& t) {
   ShapeSpec s;
   s.kind = static_cast<ShapeSpec::Kind>(t.choice("kind", kShapes));
@@ -60,7 +75,7 @@ ShapeSpec read_shape(const TomlTable& t) {
       s.length = not_negative(t, "length");
       break;
     case ShapeSpec::Kind::Sphere: s.radius = not_negative(t, "radius"); break;
-    case ShapeSpec::Kind::Mesh: s.file = t.string("file"); break;
+    case ShapeSpec::Kind::Mesh: s.file = read_mesh_name(t); break;
   }
   s.at = t.pose("at");
   return s;
@@ -267,10 +282,25 @@ Result<ModelSpec> read_model_file(const std::string& path) {
   return file ? read_spec(*file) : tl::unexpected(file.error());
 }
 
-Result<Model> read_model(const std::string& path, std::vector<std::string>* warnings) {
-  auto spec = read_model_file(path);
-  if (!spec) return tl::unexpected(spec.error());
-  return Model::build(*spec, warnings);
+Result<Model> read_model(const std::string& path, std::vector<std::string>* warnings, ModelSpec* spec) {
+  auto read = read_model_file(path);
+  if (!read) return tl::unexpected(read.error());
+  auto model = Model::build(*read, warnings);
+  if (spec != nullptr) *spec = std::move(*read);
+  return model;
+}
+
+std::string start_place(const ModelSpec& spec, const std::string& sentence) {
+  const auto named = [&](const char* kind, const std::string& name) {
+    return sentence.find(fmt::format("{} '{}'", kind, name)) != sentence.npos;
+  };
+  for (const JointSpec& j : spec.joints)
+    if (named("joint", j.name)) return j.where.item;
+  for (const BodySpec& b : spec.bodies)
+    if (named("body", b.name)) return b.where.item;
+  if (spec.where.fields.contains("initial")) return spec.where.of("initial");
+  if (!spec.joints.empty()) return spec.joints.front().where.item;
+  return spec.bodies.empty() ? spec.where.item : spec.bodies.front().where.item;
 }
 
 Result<ModelSpec> parse_model(std::string_view text, const std::string& name) {

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/io/output.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
+#include <limits>
+#include <string_view>
 
 #include "invar/io/log.hpp"
+#include "invar/io/regular_file.hpp"
 
 namespace invar {
 
@@ -15,11 +21,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool begins_with_magic(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+// Of a log that was killed at its first write there may be less.
+bool begins_like_a_log(const std::string& path) {
+  const auto file = open_regular(path);
+  if (!file) return false;
   char head[8] = {};
-  file.read(head, sizeof head);
-  return file.gcount() == 8 && std::string(head, 8) == "INVARLOG";
+  const std::size_t got = std::fread(head, 1, sizeof head, file->get());
+  return std::string_view("INVARLOG").substr(0, got) == std::string_view(head, got);
 }
 
 // A log is the one file that every run leaves behind, finished or killed.
@@ -27,13 +35,21 @@ Found look(const Output& output) {
   std::error_code trouble;
   if (!fs::exists(output.directory, trouble)) return Found::Nothing;
   if (fs::is_empty(output.directory, trouble)) return Found::Empty;
-  return begins_with_magic(output.log()) ? Found::EarlierOutput : Found::OtherFiles;
+  return begins_like_a_log(output.log()) ? Found::EarlierOutput : Found::OtherFiles;
+}
+
+// Not every file system locks directories: there the lock of the log has to do.
+bool hold(Output& output) {
+  const int fd = ::open(output.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return true;
+  output.held = std::shared_ptr<const void>(nullptr, [fd](const void*) { ::close(fd); });
+  return ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 }  // namespace
 
 Result<Output> prepare_output(const std::string& directory, bool force, Found* found) {
-  const Output output{directory.empty() ? "." : directory};
+  Output output{directory.empty() ? "." : directory};
   std::error_code trouble;
   if (fs::exists(output.directory, trouble) && !fs::is_directory(output.directory, trouble))
     return fail(ErrorKind::File, "is a file, not a directory", output.directory);
@@ -43,17 +59,33 @@ Result<Output> prepare_output(const std::string& directory, bool force, Found* f
     return fail(ErrorKind::File,
                 "the directory holds files that are not the output of an earlier run; choose another, or say --force",
                 output.directory);
+  if (what == Found::OtherFiles && fs::symlink_status(output.log(), trouble).type() != fs::file_type::not_found)
+    return fail(ErrorKind::File, "is there and is no log of a run; it is left as it is", output.log());
   if (being_written(output.log())) return fail(ErrorKind::File, "another run is writing here", output.log());
 
   fs::create_directories(output.directory, trouble);
   if (trouble) return fail(ErrorKind::File, fmt::format("cannot create the directory: {}", trouble.message()), output.directory);
   if (::access(output.directory.c_str(), W_OK | X_OK) != 0)
     return fail(ErrorKind::File, "the directory is not writable", output.directory);
+  if (!hold(output)) return fail(ErrorKind::File, "another run is writing here", output.directory);
   for (const std::string& old : {output.hdf5(), output.result(), output.page()}) {
     fs::remove(old, trouble);
     if (trouble) return fail(ErrorKind::File, fmt::format("cannot remove the old file: {}", trouble.message()), old);
   }
   return output;
+}
+
+double free_bytes(const std::string& directory) {
+  const Output output{directory.empty() ? "." : directory};
+  std::error_code trouble;
+  fs::path there = fs::absolute(output.directory, trouble);
+  while (!there.empty() && there != there.root_path() && !fs::exists(there, trouble)) there = there.parent_path();
+  struct statvfs system{};
+  if (::statvfs(there.c_str(), &system) != 0 || system.f_blocks == 0) return std::numeric_limits<double>::infinity();
+  double out = static_cast<double>(system.f_bavail) * static_cast<double>(system.f_frsize);
+  for (const std::string& old : {output.log(), output.hdf5(), output.result(), output.page()})
+    if (const auto size = fs::file_size(old, trouble); !trouble) out += static_cast<double>(size);
+  return out;
 }
 
 }  // namespace invar

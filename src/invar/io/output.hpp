@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
 #include <string>
 
 #include "invar/base/error.hpp"
@@ -9,6 +10,7 @@ namespace invar {
 /// The directory of one run and the names in it.
 struct Output {
   std::string directory;
+  std::shared_ptr<const void> held = {};  ///< while it lives nobody else prepares this directory; null for readers
 
   std::string log() const { return directory + "/run.log"; }
   std::string hdf5() const { return directory + "/run.h5"; }
@@ -21,7 +23,12 @@ enum class Found { Nothing, Empty, EarlierOutput, OtherFiles };
 
 /// Makes `directory` ready: creates it, or takes it when it is empty or holds the output of an earlier run, whose run.h5 and
 /// result.json are removed so that old and new never stand side by side. A directory with other files is refused unless
-/// `force`; those files are never touched.
+/// `force`; those files are never touched, and a run.log among them that is no log is refused all the same. The directory is
+/// held against other runs until the last copy of the result is gone.
 Result<Output> prepare_output(const std::string& directory, bool force, Found* found = nullptr);
+
+/// Bytes that a run may write into a directory, there already or not, its earlier output replaced; infinity where the system
+/// does not say.
+double free_bytes(const std::string& directory);
 
 }  // namespace invar

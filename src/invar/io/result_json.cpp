@@ -3,11 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "invar/io/build_info.hpp"
@@ -184,22 +180,6 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
                      {"start", scenario.start_time},
                      {"end", scenario.end_time}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Result<void> write_text(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".part";
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) return fail(ErrorKind::File, fmt::format("cannot create the file: {}", std::strerror(errno)), path);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = std::fclose(file) == 0;
-  std::error_code trouble;
-  if (written && closed) {
-    std::filesystem::rename(temporary, path, trouble);
-    if (!trouble) return {};
-  }
-  const std::string why = trouble ? trouble.message() : std::strerror(errno);
-  std::filesystem::remove(temporary, trouble);
-  return fail(ErrorKind::File, fmt::format("cannot write the file: {}", why), path);
 }
 
 }  // namespace invar

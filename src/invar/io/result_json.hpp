@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "invar/io/whole_file.hpp"
 #include "invar/run/run.hpp"
 
 namespace invar {
@@ -11,8 +12,5 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome);
 
 /// The word for `status`.
 const char* status_word(const Outcome& outcome);
-
-/// Writes a text so that `path` is either what it was or whole.
-Result<void> write_text(const std::string& path, const std::string& text);
 
 }  // namespace invar

@@ -17,11 +17,21 @@ int find_named(const TomlTable& table, const char* key, const Items& items, cons
   return -1;
 }
 
+// Refused where it can never hold, alone or beside another.
+void add(const TomlTable& table, const char* key, Law law, std::vector<Law>& out) {
+  law.where = table.where(key);
+  if (const std::string why = contradiction(law); !why.empty()) table.refuse(key, why);
+  for (const Law& other : out)
+    if (const std::string why = contradiction(law, other); !why.empty())
+      table.refuse(key, fmt::format("{} (the other bound: {})", why, other.where));
+  out.push_back(std::move(law));
+}
+
 // `below` and `above` each make a law of their own.
 void add_bounds(const TomlTable& table, Law law, std::vector<Law>& out) {
   if (!table.has("below") && !table.has("above")) table.refuse("", fmt::format("'{}' needs a bound: below or above", law.name));
-  if (table.has("below")) law.sense = Law::Sense::Below, law.bound = table.number("below"), out.push_back(law);
-  if (table.has("above")) law.sense = Law::Sense::Above, law.bound = table.number("above"), out.push_back(law);
+  if (table.has("below")) law.sense = Law::Sense::Below, law.bound = table.number("below"), add(table, "below", law, out);
+  if (table.has("above")) law.sense = Law::Sense::Above, law.bound = table.number("above"), add(table, "above", law, out);
 }
 
 void read_window(const TomlTable& table, const Model& model, Law& law) {
@@ -36,6 +46,7 @@ bool has_quaternion(const Joint& joint) { return joint.nq > joint.nv; }
 // { body = "b", p = [..], within = 1e-6 } or { joint = "j", q = [..], v = [..], within = 1e-6 }: a law per field.
 void read_final(const TomlTable& table, const Model& model, Law law, std::vector<Law>& out) {
   law.bound = table.number("within");
+  if (table.has("within") && !(law.bound > 0)) table.refuse("within", "'within' must be positive");
   const bool body = table.has("body");
   if (body == table.has("joint")) return table.refuse("", "'final' speaks of a 'body' or of a 'joint': name one of them");
   if (body)
@@ -60,7 +71,7 @@ void read_final(const TomlTable& table, const Model& model, Law law, std::vector
     if (field[0] == 'q' && (body || has_quaternion(model.joints()[static_cast<std::size_t>(law.joint)])))
       if (const double length = make_unit(law.target.data() + size - 4); length != 1)
         table.refuse(field, fmt::format("the quaternion of 'final' has norm {:g}, not 1", length));
-    out.push_back(law);
+    add(table, field, law, out);
   }
   if (out.size() == before) table.refuse("", "'final' needs the values to be reached: p, q, v, w of a body or q, v of a joint");
 }

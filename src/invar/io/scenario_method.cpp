@@ -119,6 +119,7 @@ Sampling read_sampling(const TomlTable& root, const Method& method) {
   Sampling s;
   const auto table = root.table("record");
   if (!table) return s;
+  s.where = table->where("every");
   if (adaptive(method.integrator)) {
     s.interval = table->number("every", 0.0);
     if (table->has("every") && !(s.interval > 0)) table->refuse("every", "'every' must be a positive number of seconds here");

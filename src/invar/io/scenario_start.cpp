@@ -68,6 +68,7 @@ Start read_start(const TomlTable& root, const Model& model) {
   Start start(model);
   const auto table = root.table("initial");
   if (!table) return start;
+  start.where = root.where("initial");
   start.project = table->choice("consistent", {"project", "refuse"}, 0) == 0;
   start.tolerance = table->number("tolerance", start.tolerance);
   if (!(start.tolerance > 0)) table->refuse("tolerance", "'tolerance' must be positive");

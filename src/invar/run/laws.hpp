@@ -34,7 +34,12 @@ struct Law {
   std::vector<double> target;                              ///< final: the values to be reached; attitudes as unit quaternions
   double from = -std::numeric_limits<double>::infinity();  ///< max_force, max_moment: closed window of time, s
   double to = std::numeric_limits<double>::infinity();
+  std::string where = {};  ///< in a scenario file; empty: made by a program
 };
+
+/// Why two laws can never both hold, or one alone can never hold; empty where nothing is known against them.
+std::string contradiction(const Law& law);
+std::string contradiction(const Law& a, const Law& b);
 
 /// What became of a law. `value` is NaN, with a reason, where it could not be computed; such a law is not held.
 struct LawResult {

@@ -33,6 +33,7 @@ class Loop {
   Result<void> build_controllers();
   Result<void> check_names() const;
   Result<Outcome> run(const State& start);
+  std::vector<Channel> channels() const;
 
  private:
   void begin(const State& start);
@@ -51,7 +52,6 @@ class Loop {
   bool look_before(double t);
   void settle_control(double t);
   std::vector<Metric> metrics() const;
-  std::vector<Channel> channels() const;
   bool go_on();
   bool stopped();
   bool failed(const Verdict& verdict, double t);

@@ -72,8 +72,10 @@ Result<void> Loop::check_names() const {
   for (const Metric& m : metrics()) names.push_back(m.name);
   for (const Law& law : scenario_.laws)
     if (law.name == "metric" && std::find(names.begin(), names.end(), law.field) == names.end())
-      return fail(ErrorKind::Scenario, fmt::format("[must] speaks of a metric '{}' that this run does not have{}", law.field,
-                                                   did_you_mean(law.field, names)));
+      return fail(
+          ErrorKind::Scenario,
+          fmt::format("[must] speaks of a metric '{}' that this run does not have{}", law.field, did_you_mean(law.field, names)),
+          law.where);
   for (const ConvergenceSpec& series : scenario_.convergence)
     if (std::find(names.begin(), names.end(), series.metric) == names.end())
       return fail(ErrorKind::Scenario,
@@ -132,7 +134,11 @@ Result<std::unique_ptr<Loop>> prepared(const Scenario& scenario, const RunOption
   if (auto made = make_integrator(scenario.method.integrator, scenario.method.options); !made) return refuse(made.error());
   auto leg = std::make_unique<Leg>(scenario, scenario.model, layout);
   auto state = state_at(*leg->formulation, scenario.start);
-  if (!state) return refuse(state.error());
+  if (!state) {
+    Error error = state.error();
+    if (error.where.empty()) error.where = scenario.start.where;
+    return refuse(error);
+  }
   start = std::move(*state);
   auto loop = std::make_unique<Loop>(scenario, options, std::move(leg), std::move(layout));
   if (auto built = loop->build_controllers(); !built) return refuse({ErrorKind::Scenario, built.error().what, {}});
@@ -156,10 +162,18 @@ Result<void> converge(const Scenario& scenario, const RunOptions& options, Outco
 
 }  // namespace
 
-Result<void> check(const Scenario& scenario) {
+Result<Foreseen> check(const Scenario& scenario) {
   State start;
   auto loop = prepared(scenario, {}, start);
-  return loop ? Result<void>() : tl::unexpected(loop.error());
+  if (!loop) return tl::unexpected(loop.error());
+  Foreseen out;
+  for (const Channel& c : (*loop)->channels()) out.width += c.size;
+  const double span = scenario.end_time - scenario.start_time, interval = scenario.sampling.interval;
+  if (const double step = scenario.method.step; step > 0)
+    out.samples = 1 + span / step * scenario.method.parts / static_cast<double>(scenario.sampling.steps);
+  else
+    out.samples = 1 + (interval > 0 ? span / interval : 1000);
+  return out;
 }
 
 Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {

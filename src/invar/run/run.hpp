@@ -56,8 +56,14 @@ struct Outcome {
   }
 };
 
-/// Whether a run of this scenario would begin: the error that run() would give before its first step, if any.
-Result<void> check(const Scenario& scenario);
+/// What a run records that goes to its end.
+struct Foreseen {
+  double samples = 0;
+  int width = 0;  ///< numbers per sample
+};
+
+/// Whether a run of this scenario would begin: the error that run() would give before its first step, or what it would record.
+Result<Foreseen> check(const Scenario& scenario);
 
 /// Runs a scenario. Time is cut into segments at events (edges of pulses); a fixed-step method divides a segment [a, b] into n
 /// equal steps, t_k = a + k (b - a) / n, no longer than the step asked for; an adaptive one steps freely and is sampled by

@@ -19,6 +19,7 @@ struct Sampling {
   long steps = 1;
   double interval = 0;  ///< s; 0: a thousandth of the run
   RecordChoice what;
+  std::string where = {};  ///< in a scenario file: what says how often; empty: nothing does
 };
 
 /// Edits of the mechanism that are done together between two steps.

@@ -13,6 +13,7 @@ struct Start {
   Bodies bodies;            ///< by bodies: all of them
   bool project = true;      ///< move a start that contradicts the joints onto them; otherwise refuse it
   double tolerance = 1e-9;  ///< m, rad, m/s, rad/s: what counts as no contradiction
+  std::string where = {};   ///< in which file and line it is told; empty: by a program
 
   Start() = default;
   /// The model's own [initial], at rest.

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// A disk that fills up at any byte of any output ends in exit code 2 and one line that names what was written; what is there is
+// whole, and the log is readable to its last record. Never a signal: HDF5 used to end in one, in its exit handler.
+#include <gtest/gtest.h>
+#include <hdf5.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "invar/io/log.hpp"
+#include "invar/report/page.hpp"
+#include "small_disk.hpp"
+
+namespace invar::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kProgram = std::string(INVAR_BINARY_DIR) + "/invar";
+const std::string kCase = INVAR_SOURCE_DIR "/tests/edges/cases/dur3.toml";
+
+// So that the run does not see beforehand that it will not fit.
+const std::string kRoomy = "LD_PRELOAD=" INVAR_ROOMY_DISK " ASAN_OPTIONS=verify_asan_link_order=0 ";
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// What the disk held in the end.
+struct Left {
+  bool log = false, complete = false, result = false, hdf5 = false, page = false;
+  std::uint64_t samples = 0;
+};
+
+void look_at_log(const std::string& path, Left& left) {
+  left.log = fs::exists(path);
+  if (!left.log) return;
+  auto log = LogReader::open(path);
+  ASSERT_TRUE(log) << log.error().text();
+  std::vector<double> row(static_cast<std::size_t>(log->layout().width()));
+  while (log->next(row)) ++left.samples;
+  EXPECT_NE(log->ending(), LogReader::Ending::Damaged);
+  left.complete = log->ending() == LogReader::Ending::Complete;
+  if (!left.complete) {
+    EXPECT_EQ(log->position(), fs::file_size(path)) << "a log is cut behind its last whole record";
+  }
+}
+
+bool opens_as_hdf5(const std::string& path, std::uint64_t samples) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file < 0) return false;
+  const hid_t time = H5Dopen2(file, "time", H5P_DEFAULT), space = H5Dget_space(time);
+  const bool whole = H5Sget_simple_extent_npoints(space) == static_cast<hssize_t>(samples);
+  H5Sclose(space), H5Dclose(time), H5Fclose(file);
+  return whole;
+}
+
+// Everything that is there is whole, and nothing else is there.
+Left look_at(const std::string& out) {
+  Left left;
+  look_at_log(out + "/run.log", left);
+  left.result = fs::exists(out + "/result.json");
+  left.hdf5 = fs::exists(out + "/run.h5");
+  left.page = fs::exists(out + "/report.html");
+  if (left.result) {
+    EXPECT_TRUE(nlohmann::json::accept(read_file(out + "/result.json")));
+  }
+  if (left.hdf5) {
+    EXPECT_TRUE(opens_as_hdf5(out + "/run.h5", left.samples));
+  }
+  if (left.page) {
+    EXPECT_TRUE(has(read_file(out + "/report.html"), "</html>"));
+  }
+  for (const auto& entry : fs::directory_iterator(out))
+    EXPECT_NE(entry.path().extension().string().rfind(".part", 0), 0u) << entry.path();
+  return left;
+}
+
+long kib(const std::string& path) { return static_cast<long>(fs::file_size(path) / 1024); }
+
+// Fill levels from nothing to more than all of it, denser where the log and the results end.
+std::vector<long> levels(const std::string& out, int n) {
+  const long log = kib(out + "/run.log"), hdf5 = kib(out + "/run.h5"),
+             page = fs::exists(out + "/report.html") ? kib(out + "/report.html") : 0;
+  std::vector<long> all;
+  for (int k = 0; k < n / 2; ++k) all.push_back(4 + (log + hdf5 + page) * k / (n / 2));
+  for (int k = 0; k < n - n / 2; ++k) all.push_back(std::max(4l, log - 16) + (hdf5 + 64) * k / (n - n / 2));
+  return all;
+}
+
+TEST(FullDisk, AtAnyFillLevelARunKeepsWhatItWroteAndNamesIt) {
+  Folder whole;
+  ASSERT_EQ(invar({"run", kCase, "-o", whole / "out"}).code, 0);
+  const SmallDisk disk;
+  int without_result = 0, without_hdf5 = 0, fine = 0;
+  for (const long size : levels(whole / "out", 50)) {
+    SCOPED_TRACE(size);
+    Folder after;
+    const Ended e = disk.run(size, kRoomy + kProgram + " run " + kCase + " -o $DISK/out", after.path());
+    if (!fs::exists(after / "out")) {
+      EXPECT_EQ(e.code, 2) << e.err;
+      continue;
+    }
+    const Left left = look_at(after / "out");
+    if (left.result && left.hdf5 && (left.page || viewer_page().empty())) {
+      EXPECT_EQ(e.code, 0) << e.err;
+      ++fine;
+      continue;
+    }
+    EXPECT_EQ(e.code, 2) << e.err;
+    const std::string last = e.err.substr(e.err.rfind("error: ") == e.err.npos ? 0 : e.err.rfind("error: "));
+    EXPECT_EQ(last.rfind("error: ", 0), 0u) << e.err;
+    EXPECT_EQ(std::count(last.begin(), last.end(), '\n'), 1) << last;
+    EXPECT_TRUE(has(last, "No space left on device") || has(last, "File too large")) << last;
+    EXPECT_FALSE(left.hdf5 && !left.result) << "result.json does not depend on run.h5";
+    if (left.result) {
+      EXPECT_TRUE(has(last, "out/result.json")) << last;
+      EXPECT_EQ(has(last, "out/run.h5,") || has(last, "out/run.h5\n") || !left.hdf5, true) << last;
+    }
+    if (left.log && !left.complete) {
+      EXPECT_TRUE(has(last, "run.log") && has(last, std::to_string(left.samples) + " samples")) << last;
+    }
+    without_result += !left.result;
+    without_hdf5 += left.result && !left.hdf5;
+  }
+  // All three ways to end were met. A limit on every file by itself never lets run.log through and stops run.h5.
+  EXPECT_GT(without_result, 3);
+  EXPECT_GT(fine + without_hdf5, 0);
+  if (disk.is_mounted()) {
+    EXPECT_GT(without_hdf5, 3);
+  }
+}
+
+// From a log that is there: run.h5, pages and stills.
+TEST(FullDisk, AtAnyFillLevelAReportIsWholeOrNotThere) {
+  Folder whole;
+  ASSERT_EQ(invar({"run", kCase, "-o", whole / "out"}).code, 0);
+  for (const char* old : {"run.h5", "result.json", "report.html"}) fs::remove(whole / "out/" + old);
+  const SmallDisk disk;
+  const long log = kib(whole / "out/run.log");
+  for (int k = 0; k < 12; ++k) {
+    const long size = disk.is_mounted() ? log + 24 + 90 * k : 8 + 60 * k;
+    SCOPED_TRACE(size);
+    Folder after;
+    const Ended e =
+        disk.run(size, kProgram + " report $DISK/out --png $DISK/out/still.png --size 400 300", after.path(), whole.path());
+    const Left left = look_at(after / "out");
+    EXPECT_TRUE(left.complete);
+    const bool still = fs::exists(after / "out/still.png");
+    EXPECT_EQ(e.code, still ? 0 : 2) << e.err;
+    if (still) {
+      EXPECT_TRUE(has(read_file(after / "out/still.png"), "IEND"));
+    }
+    if (e.code == 2) {
+      EXPECT_TRUE(has(e.err, "error: ")) << e.err;
+    }
+  }
+}
+
+// A run that would record more than the disk holds is not begun; one that is merely large is told.
+TEST(FullDisk, RecordingsThatCannotFitAreRefusedBeforeAnythingIsTouched) {
+  Folder folder;
+  const auto every = [&](const std::string& seconds) {
+    write_file(folder / "s.toml", "model = '" + model("pendulum") +
+                                      "'\n[integrator]\nmethod = 'dopri5'\n[time]\nend = 1\n[record]\nevery = " + seconds + "\n");
+  };
+  every("0.1");
+  ASSERT_EQ(invar({"run", folder / "s.toml", "-o", folder / "out"}).code, 0);
+  const std::string before = read_file(folder / "out/run.h5");
+  every("1e-13");
+  const Ended e = invar({"run", folder / "s.toml", "-o", folder / "out"});
+  EXPECT_EQ(e.code, 2) << e.err;
+  EXPECT_TRUE(has(e.err, "s.toml:7:9: ") && has(e.err, "1e+13 samples") && has(e.err, "are free in")) << e.err;
+  EXPECT_EQ(read_file(folder / "out/run.h5"), before);
+}
+
+TEST(FullDisk, LargeRecordingsAreToldWithTheirNumbers) {
+  Folder folder;
+  // 2e7 samples of the time and nine energies: refused or told, whatever the disk; ended by its first step that fails.
+  write_file(folder / "s.toml",
+             "model = '" + model("pendulum") +
+                 "'\n[integrator]\nmethod = 'rk4'\nstep = 1e-6\n[time]\nend = 20\n[record]\nwhat = ['energy']\n");
+  const Ended e = shell("timeout -s TERM 2 " + kProgram + " run " + (folder / "s.toml") + " -o " + (folder / "out") + "; exit 0");
+  EXPECT_TRUE(has(e.err, "2e+07 samples of 10 numbers") && has(e.err, "1.92 GB of run.log and 1.6 GB of run.h5")) << e.err;
+  EXPECT_TRUE(has(e.err, "warning: ") || has(e.err, "are free in")) << e.err;
+}
+
+}  // namespace
+}  // namespace invar::testing
