@@ -77,57 +77,71 @@ Left look_at(const std::string& out) {
 
 long kib(const std::string& path) { return static_cast<long>(fs::file_size(path) / 1024); }
 
-// Fill levels from nothing to more than all of it, denser where the log and the results end.
-std::vector<long> levels(const std::string& out, int n) {
-  const long log = kib(out + "/run.log"), hdf5 = kib(out + "/run.h5"),
-             page = fs::exists(out + "/report.html") ? kib(out + "/report.html") : 0;
-  std::vector<long> all;
-  for (int k = 0; k < n / 2; ++k) all.push_back(4 + (log + hdf5 + page) * k / (n / 2));
-  for (int k = 0; k < n - n / 2; ++k) all.push_back(std::max(4l, log - 16) + (hdf5 + 64) * k / (n - n / 2));
-  return all;
+// One line says what is missing and names what is there.
+void expect_named(const Ended& e, const Left& left) {
+  EXPECT_EQ(e.code, 2) << e.err;
+  const std::size_t at = e.err.rfind("error: ");
+  ASSERT_NE(at, e.err.npos) << e.err;
+  const std::string line = e.err.substr(at);
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+  EXPECT_TRUE(has(line, "No space left on device") || has(line, "File too large")) << line;
+  EXPECT_FALSE(left.hdf5 && !left.result) << "result.json does not depend on run.h5";
+  for (const auto& [there, name] :
+       {std::pair{left.result, "out/result.json"}, {left.hdf5, "out/run.h5"}, {left.page, "out/report.html"}})
+    EXPECT_TRUE(!there || has(line, std::string(name) + ",") || has(line, std::string(name) + "\n")) << name << ": " << line;
+  if (left.log && !left.complete) {
+    EXPECT_TRUE(has(line, "run.log") && has(line, std::to_string(left.samples) + " samples")) << line;
+  }
+}
+
+// How runs ended on disks of these sizes.
+struct Ends {
+  int fine = 0, without_hdf5 = 0, without_result = 0;
+};
+
+Ends run_on(const SmallDisk& disk, const std::vector<long>& sizes) {
+  Ends ends;
+  for (const long size : sizes) {
+    SCOPED_TRACE(size);
+    Folder after;
+    const Ended e = disk.run(size, kRoomy + kProgram + " run " + kCase + " -o $DISK/out", after.path());
+    const Left left = fs::exists(after / "out") ? look_at(after / "out") : Left{};
+    const bool fine = left.result && left.hdf5 && (left.page || viewer_page().empty());
+    if (fine)
+      EXPECT_EQ(e.code, 0) << e.err;
+    else
+      expect_named(e, left);
+    ends.fine += fine;
+    ends.without_result += !left.result;
+    ends.without_hdf5 += left.result && !left.hdf5;
+  }
+  return ends;
 }
 
 TEST(FullDisk, AtAnyFillLevelARunKeepsWhatItWroteAndNamesIt) {
   Folder whole;
   ASSERT_EQ(invar({"run", kCase, "-o", whole / "out"}).code, 0);
+  long all = 64;
+  for (const auto& entry : fs::directory_iterator(whole / "out")) all += kib(entry.path());
+  std::vector<long> sizes;
+  for (int k = 0; k <= 25; ++k) sizes.push_back(4 + all * k / 25);
   const SmallDisk disk;
-  int without_result = 0, without_hdf5 = 0, fine = 0;
-  for (const long size : levels(whole / "out", 50)) {
-    SCOPED_TRACE(size);
-    Folder after;
-    const Ended e = disk.run(size, kRoomy + kProgram + " run " + kCase + " -o $DISK/out", after.path());
-    if (!fs::exists(after / "out")) {
-      EXPECT_EQ(e.code, 2) << e.err;
-      continue;
-    }
-    const Left left = look_at(after / "out");
-    if (left.result && left.hdf5 && (left.page || viewer_page().empty())) {
-      EXPECT_EQ(e.code, 0) << e.err;
-      ++fine;
-      continue;
-    }
-    EXPECT_EQ(e.code, 2) << e.err;
-    const std::string last = e.err.substr(e.err.rfind("error: ") == e.err.npos ? 0 : e.err.rfind("error: "));
-    EXPECT_EQ(last.rfind("error: ", 0), 0u) << e.err;
-    EXPECT_EQ(std::count(last.begin(), last.end(), '\n'), 1) << last;
-    EXPECT_TRUE(has(last, "No space left on device") || has(last, "File too large")) << last;
-    EXPECT_FALSE(left.hdf5 && !left.result) << "result.json does not depend on run.h5";
-    if (left.result) {
-      EXPECT_TRUE(has(last, "out/result.json")) << last;
-      EXPECT_EQ(has(last, "out/run.h5,") || has(last, "out/run.h5\n") || !left.hdf5, true) << last;
-    }
-    if (left.log && !left.complete) {
-      EXPECT_TRUE(has(last, "run.log") && has(last, std::to_string(left.samples) + " samples")) << last;
-    }
-    without_result += !left.result;
-    without_hdf5 += left.result && !left.hdf5;
-  }
-  // All three ways to end were met. A limit on every file by itself never lets run.log through and stops run.h5.
-  EXPECT_GT(without_result, 3);
-  EXPECT_GT(fine + without_hdf5, 0);
-  if (disk.is_mounted()) {
-    EXPECT_GT(without_hdf5, 3);
-  }
+  const Ends ends = run_on(disk, sizes);
+  // A limit on every file by itself lets all of them through much earlier than a disk for all together.
+  EXPECT_GT(ends.without_result, 3);
+  EXPECT_GT(ends.fine, 0);
+}
+
+// Where the log just fits, and then run.h5 more and more.
+TEST(FullDisk, WhereTheLogFitsTheResultIsThereWhateverBecomesOfHdf5) {
+  Folder whole;
+  ASSERT_EQ(invar({"run", kCase, "-o", whole / "out"}).code, 0);
+  const long log = kib(whole / "out/run.log"), hdf5 = kib(whole / "out/run.h5");
+  const SmallDisk disk;
+  std::vector<long> sizes;
+  for (int k = 0; k < 25; ++k) sizes.push_back(disk.is_mounted() ? log - 16 + (hdf5 + 64) * k / 25 : log - 12 + 2 * k);
+  const Ends ends = run_on(disk, sizes);
+  EXPECT_GT(ends.without_hdf5, 3);
 }
 
 // From a log that is there: run.h5, pages and stills.

@@ -6,6 +6,7 @@
 
 #include "invar/io/model_file.hpp"
 #include "invar/model/model.hpp"
+#include "support/folder.hpp"
 
 namespace invar {
 namespace {
@@ -251,10 +252,16 @@ TEST(ModelFile, UnreadableFilesSayWhy) {
   const auto directory = read_model_file(INVAR_SOURCE_DIR);
   ASSERT_FALSE(directory);
   EXPECT_NE(directory.error().what.find("directory"), std::string::npos);
-  // An endless file: reading stops at the limit.
+  // A device may be endless, and is not read at all; of a large file reading stops at the limit.
   const auto endless = read_model_file("/dev/zero");
   ASSERT_FALSE(endless);
-  EXPECT_NE(endless.error().what.find("larger than 67108864 bytes"), std::string::npos) << endless.error().what;
+  EXPECT_NE(endless.error().what.find("is a device"), std::string::npos) << endless.error().what;
+  const testing::Folder folder;
+  testing::write_file(folder / "large.toml", "");
+  std::filesystem::resize_file(folder / "large.toml", 100u << 20);
+  const auto large = read_model_file(folder / "large.toml");
+  ASSERT_FALSE(large);
+  EXPECT_NE(large.error().what.find("larger than 67108864 bytes"), std::string::npos) << large.error().what;
 }
 
 /// A program's own spec may hold numbers that no file can.
