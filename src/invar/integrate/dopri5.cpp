@@ -39,11 +39,15 @@ void Dopri5::reset(const System&, const State& x, double) {
   error_ = y_;
   between_ = y_;
   for (VecX& k : k_) k = VecX::Zero(y_.size());
-  end_ = Instant(std::numeric_limits<double>::quiet_NaN());
   h_ = 0;
+  refused_ = 0;
+  restart();
+}
+
+void Dopri5::restart() {
+  end_ = Instant(std::numeric_limits<double>::quiet_NaN());
   proposed_ = 0;
   last_error_ = 1;
-  refused_ = 0;
 }
 
 // k1 of the step from (t, x): the last slope of the step before if it was taken exactly here, otherwise a new one.

@@ -22,6 +22,7 @@ class Radau final : public Integrator {
   int order() const override { return 5; }
   bool adaptive() const override { return true; }
   void reset(const System& system, const State& x, double h) override;
+  void restart() override;
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
   /// Newton iterations and evaluations of the last step, refused tries included.

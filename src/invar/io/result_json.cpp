@@ -132,7 +132,8 @@ const char* status_word(const Outcome& outcome) {
     case Outcome::End::Failed: return "failed";
     case Outcome::End::Finished: break;
   }
-  return outcome.laws_held() ? "ok" : "law_broken";
+  if (!outcome.laws_held()) return "law_broken";
+  return outcome.unresolved.empty() ? "ok" : "unresolved";
 }
 
 std::string result_json(const Scenario& scenario, const Outcome& outcome) {
@@ -141,6 +142,7 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
   out["program"] = "invar";
   out["status"] = status_word(outcome);
   if (outcome.end == Outcome::End::Failed) out["failure"] = {{"kind", name(outcome.verdict.status)}, {"what", outcome.words}};
+  if (!outcome.unresolved.empty()) out["unresolved"] = outcome.unresolved;
   out["laws"] = Json::array();
   for (const LawResult& law : outcome.laws) out["laws"].push_back(law_json(law));
 

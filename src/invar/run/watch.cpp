@@ -10,23 +10,15 @@
 namespace invar {
 namespace {
 
-constexpr long kMentioned = 100;
+std::string_view name_of(const Model& model, int joint) {
+  return joint < 0 ? std::string_view() : model.joints()[static_cast<std::size_t>(joint)].name;
+}
 
 std::string at_joint(const Model& model, int joint) {
   return joint < 0 ? "" : fmt::format(" at joint '{}'", model.joints()[static_cast<std::size_t>(joint)].name);
 }
 
 }  // namespace
-
-void Watch::mention(std::string sentence) {
-  if (++mentioned_ <= kMentioned) say(std::move(sentence));
-}
-
-std::vector<std::string> Watch::notes() const {
-  std::vector<std::string> out = notes_;
-  if (mentioned_ > kMentioned) out.push_back(fmt::format("and {} more", mentioned_ - kMentioned));
-  return out;
-}
 
 void Watch::enter(const Leg& leg, double t) {
   changes_before_ += mobility_.changes;
@@ -52,19 +44,25 @@ void Watch::look_at_rank(const Leg& leg, double t) {
   const bool changed = now.changes != mobility_.changes;
   const bool close = now.near_singular && !mobility_.near_singular;
   if (changed)
-    mention(fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", t, mobility_.rank, now.rank, mobility_.freedoms,
-                        now.freedoms, at_joint(*leg.model, now.joint)));
+    notes_.happened(t, NoteKind::Rank, name_of(*leg.model, now.joint), 10000 * mobility_.rank + now.rank, [&] {
+      return fmt::format("rank {} to {}, mobility {} to {}{}", mobility_.rank, now.rank, mobility_.freedoms, now.freedoms,
+                         at_joint(*leg.model, now.joint));
+    });
   else if (close)
-    mention(fmt::format("t = {:g} s: close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold", t,
-                        at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms));
+    notes_.happened(t, NoteKind::NearSingular, name_of(*leg.model, now.joint), now.rank, [&] {
+      return fmt::format("close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold",
+                         at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms);
+    });
   // Between two steps: the sine of the weakest row falls and rises again like |t - t0|, and the next step would have crossed
   // zero.
   const double least = mobility_.sine, before = sine_before_, after = now.sine;
   const bool crossed = least < before && least <= after && least < std::max(before, after) - least && least < 0.1;
   if (crossed && !changed && !close) {
     ++passages_;
-    mention(fmt::format("t = {:g} s: passed a singular configuration{}, where rank is {} and mobility {}", t,
-                        at_joint(*leg.model, mobility_.joint), now.rank - 1, now.freedoms + 1));
+    notes_.happened(t, NoteKind::Singular, name_of(*leg.model, mobility_.joint), now.rank, [&] {
+      return fmt::format("passed a singular configuration{}, where rank is {} and mobility {}",
+                         at_joint(*leg.model, mobility_.joint), now.rank - 1, now.freedoms + 1);
+    });
   }
   sine_before_ = mobility_.sine;
   mobility_ = now;
@@ -73,21 +71,23 @@ void Watch::look_at_rank(const Leg& leg, double t) {
 // Other independent coordinates describe the same motion; said, because columns of a partition mean something else from then on.
 void Watch::look_at_coordinates(const Leg& leg, double t) {
   if (leg.formulation->mobility().charts == mobility_.charts) return;
-  mention(fmt::format("t = {:g} s: independent coordinates are now {}", t, leg.formulation->chosen_coordinates()));
+  const std::string chosen = leg.formulation->chosen_coordinates();
+  notes_.happened(t, NoteKind::Coordinates, chosen, 0, [&] { return "independent coordinates are now " + chosen; });
 }
 
-// Tendons are meant to pull: when one begins to hang loose is said, once for each time.
+// Tendons are meant to pull: when one begins to hang loose is said; each time counts.
 void Watch::look_at_tendons(const Leg& leg, double t) {
   for (std::size_t k = 0; k < slack_.size(); ++k) {
     const Tendon& tendon = leg.model->tendons()[k];
     if (!tendon.is_cable()) continue;
     const bool slack = pull_of(*leg.model, tendon, leg.observer.bodies()).stretch <= 0;
-    if (slack && !slack_[k]) mention(fmt::format("t = {:g} s: tendon '{}' is slack", t, tendon.name));
+    if (slack && !slack_[k])
+      notes_.happened(t, NoteKind::Slack, tendon.name, 0, [&] { return fmt::format("tendon '{}' is slack", tendon.name); });
     slack_[k] = slack;
   }
 }
 
-// A stop that is reached is said, once for each time.
+// A stop that is reached is said; each time counts.
 Verdict Watch::look_at_stops(const Leg& leg, double t, const State& x) {
   Verdict verdict;
   for (int j = 0; j < static_cast<int>(leg.model->joints().size()); ++j) {
@@ -102,7 +102,9 @@ Verdict Watch::look_at_stops(const Leg& leg, double t, const State& x) {
       const bool at = q < p.lower || q > p.upper, reached = at && !at_stop_[i];
       at_stop_[i] = at;
       if (!reached) continue;
-      mention(fmt::format("t = {:g} s: joint '{}' reached its {} stop", t, joint.name, q > p.upper ? "upper" : "lower"));
+      const bool upper = q > p.upper;
+      notes_.happened(t, NoteKind::Stop, joint.name, 2 * k + (upper ? 1 : 0),
+                      [&] { return fmt::format("joint '{}' reached its {} stop", joint.name, upper ? "upper" : "lower"); });
       if (verdict.ok()) verdict = {Status::JointStop, -1, j, q};
     }
   }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "invar/run/leg.hpp"
+#include "invar/run/notes.hpp"
 
 // For the sources of this room only.
 namespace invar {
 
 /// Looks at a motion after every step and says what somebody should know: rank that changes, singular configurations that come
-/// close or are passed, other coordinates, slack tendons, stops that are reached. Of what may happen again and again the first
-/// hundred sentences are kept.
+/// close or are passed, other coordinates, slack tendons, stops that are reached. What happens again and again is counted
+/// (Notes).
 class Watch {
  public:
   /// Begins, or goes on with another leg after an edit, at the state that its observer saw last.
   void enter(const Leg& leg, double t);
   /// After a step. Status::JointStop, with joint and coordinate, where a joint is beyond a stop and was not, or began there.
   Verdict step(const Leg& leg, double t, const State& x);
-  void say(std::string sentence) { notes_.push_back(std::move(sentence)); }
+  void say(std::string sentence) { notes_.say(std::move(sentence)); }
 
-  /// What was said, and how much was not.
-  std::vector<std::string> notes() const;
+  /// What was said.
+  std::vector<std::string> notes() const { return notes_.sentences(); }
 
   const Mobility& mobility() const { return mobility_; }
   long passages() const { return passages_; }
@@ -28,10 +29,8 @@ class Watch {
   void look_at_tendons(const Leg& leg, double t);
   void look_at_coordinates(const Leg& leg, double t);
   Verdict look_at_stops(const Leg& leg, double t, const State& x);
-  void mention(std::string sentence);
 
-  std::vector<std::string> notes_;
-  long mentioned_ = 0;
+  Notes notes_;
   Mobility mobility_;          // after the last step
   double sine_before_ = 1;     // of the weakest row, one step earlier
   long changes_before_ = 0;    // of rank, before the last edit
