@@ -227,6 +227,10 @@ Verdict Radau::step(System& system, double t, double h, State& x, double& h_done
   h_ = 0;
   report_ = {};
   fresh_ = false;
+  const double wanted = proposed_ > 0 ? length_to_try(options_, proposed_, h) : h;
+  if (const double longest = system.prepare_step(x, wanted, false); longest < wanted) h = longest;
+  if (equations_ != system.equations()) have_jacobian_ = have_old_ = false;
+  equations_ = system.equations();
   chart_.start(t, x);
   ++report_.evaluations;
   if (const Verdict s = chart_.slope_at_start(system, t, f0_); !s.ok()) return s;

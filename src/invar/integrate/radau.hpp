@@ -61,6 +61,7 @@ class Radau final : public Integrator {
   VecX y_, error_;
   bool have_old_ = false;
   bool have_jacobian_ = false, fresh_ = false;  // fresh: taken at this start
+  long equations_ = 0;                          // of the last step
   double factored_ = 0;                         // s; the h of the factorizations, 0: none
   double theta_ = 0;                            // contraction of the last Newton iteration
   double h_ = 0, old_h_ = 0;                    // s

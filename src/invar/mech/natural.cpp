@@ -55,15 +55,49 @@ void assemble_natural(const Natural& natural, const VecX& x, NaturalElimination&
 
 Verdict Natural::accelerate(const State& x, const Load& load) {
   assemble_natural(*this, x.q, elimination_);
-  if (const Verdict verdict = elimination_.factor(); !verdict.ok()) return verdict;
+  const bool in_band = unreduced_.passes();
+  if (const Verdict verdict = in_band ? Verdict{} : elimination_.factor(); !verdict.ok()) return verdict;
   a_.setZero();
   forces_.add_gravity(1, a_);
   forces_.add_elastic(x.q, x.wound, 1, a_);
   dissipation_ = forces_.add_dissipation(x.q, x.v, x.wound, 1, a_);
   power_ = forces_.add_load(load, x.q, x.v, 1, a_);
+  if (in_band) return accelerate_in_band(x, load);
   for (int r = 0; r < coordinates_.rows(); ++r) lambda_[r] = -coordinates_.curvature(coordinates_.row(r), x.v);
   elimination_.solve(a_, lambda_);
   return {};
+}
+
+// Where a singular configuration is passed: from the unreduced accelerations. Stored like velocities they give α × d; the rest of
+// a director's acceleration is w × (w × d).
+Verdict Natural::accelerate_in_band(const State& x, const Load& load) {
+  bodies(x, bodies_);
+  Accelerations accelerations(bodies_.size());
+  std::vector<Wrench> reactions(model().joints().size());
+  if (const Verdict verdict = unreduced_.solve(bodies_, load, x.wound, accelerations, reactions); !verdict.ok()) return verdict;
+  Bodies moving = bodies_;
+  for (std::size_t b = 0; b < moving.size(); ++b)
+    moving[b].v_WC = accelerations[b].a_WC, moving[b].w_WB = accelerations[b].alpha_WB;
+  VecX unused;
+  coordinates_.store(moving, unused, a_);
+  const int per_body = coordinates_.per_body(), n = coordinates_.plane() ? 2 : 3;
+  for (int b = 0; b < static_cast<int>(moving.size()); ++b)
+    for (int i = per_body - (n == 2 ? 2 : 9); i < per_body; i += n) {
+      const Vec3& w = bodies_[static_cast<std::size_t>(b)].w_WB;
+      if (n == 2) {
+        a_.segment<2>(per_body * b + i) -= w.squaredNorm() * x.q.segment<2>(per_body * b + i);
+      } else {
+        const Vec3 d = x.q.segment<3>(per_body * b + i);
+        a_.segment<3>(per_body * b + i) += w.cross(w.cross(d));
+      }
+    }
+  return {};
+}
+
+double Natural::prepare_step(const State& x, double h, bool whole) {
+  if (!quadratic_) return h;
+  bodies(x, bodies_);
+  return unreduced_.prepare_step(bodies_, x.wound, h, whole);
 }
 
 Verdict Natural::rate(const State& x, const Load& load, Rate& rate) {

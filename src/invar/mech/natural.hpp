@@ -29,6 +29,8 @@ class Natural final : public Formulation {
   void retract(const State& from, const VecX& u, State& to) const override { to.q = from.q + u; }
   void pull(const VecX&, const VecX& v, VecX& u_dot) const override { u_dot = v; }
   Verdict settle(State& x) override;
+  double prepare_step(const State& x, double h, bool whole) override;
+  long equations() const override { return unreduced_.equations(); }
   /// Other joint frames may end or begin a plane: they ask for a new formulation unless joints leave any plane by their kind.
   [[nodiscard]] bool adopt(const Change& change) override;
   const Mobility& mobility() const override { return unreduced_.mobility(); }
@@ -43,6 +45,7 @@ class Natural final : public Formulation {
 
  private:
   Verdict accelerate(const State& x, const Load& load);
+  Verdict accelerate_in_band(const State& x, const Load& load);
   BodyAcceleration acceleration(int body, const VecX& x, const BodyState& s) const;
 
   NaturalOptions options_;

@@ -29,6 +29,10 @@ class System {
   void enter(double t0, double t1) { inside_ = t0 + 0.5 * (t1 - t0); }
   Instant instant(double t, double span = 0) const { return Instant(t, std::isnan(inside_) ? t : inside_, span); }
 
+  /// Before a step, see Formulation.
+  double prepare_step(const State& x, double h, bool whole) { return formulation_.prepare_step(x, h, whole); }
+  long equations() const { return formulation_.equations(); }
+
   /// Time derivative of x at t, work and dissipation included.
   Verdict rate(double t, const State& x, Rate& rate);
   /// Everything at t, x: for recorders.

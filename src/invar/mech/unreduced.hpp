@@ -26,6 +26,8 @@ class Unreduced final : public KktSolver {
   double coupling_effort(int coupling) const override { return used_->coupling_effort(coupling); }
 
   const Mobility& mobility() const { return mobility_; }
+  /// Whether rows may depend on each other at all.
+  bool closes_loops() const { return mobility_.rows > tree_rows_; }
 
   /// The joint graph: rank, self-stresses, reactions of least norm.
   GraphSolver& graph();

@@ -60,7 +60,7 @@ bool Loop::edit(double t) {
     tally_.edit(seen_);
     sample_due_ = true;
     note_edit(t, edits, std::move(*carried));
-    watch_.enter(*leg_, t);
+    watch_.enter(*leg_, t, x_);
   }
   return true;
 }

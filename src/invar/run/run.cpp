@@ -25,7 +25,7 @@ void Loop::begin(const State& start) {
 
 Result<Outcome> Loop::run(const State& start) {
   begin(start);
-  watch_.enter(*leg_, scenario_.start_time);
+  watch_.enter(*leg_, scenario_.start_time, x_);
   if (options_.sink != nullptr) {
     const Layout layout{channels(), leg_->model->name(), scenario_.name, scenario_.seed};
     if (auto begun = options_.sink->begin(layout); !begun) return tl::unexpected(begun.error());

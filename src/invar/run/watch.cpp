@@ -28,10 +28,13 @@ std::vector<std::string> Watch::notes() const {
   return out;
 }
 
-void Watch::enter(const Leg& leg, double t) {
+void Watch::enter(const Leg& leg, double t, const State& x) {
   changes_before_ += mobility_.changes;
   mobility_ = leg.formulation->mobility();
-  sine_before_ = mobility_.sine;
+  t_ = t;
+  singularities_.emplace(*leg.model);
+  singularities_->begin(leg.observer.bodies(), x.wound);
+  between_ = x;
   slack_.assign(leg.model->tendons().size(), false);
   at_stop_.assign(static_cast<std::size_t>(leg.model->nv()), false);
   q_.setZero(leg.model->nq());
@@ -41,33 +44,40 @@ void Watch::enter(const Leg& leg, double t) {
 
 Verdict Watch::step(const Leg& leg, double t, const State& x) {
   look_at_coordinates(leg, t);
-  look_at_rank(leg, t);
+  look_at_rank(leg, t, x);
   look_at_tendons(leg, t);
   return look_at_stops(leg, t, x);
 }
 
-// A loop that passes a singular configuration gains or loses freedoms there: said, not hidden.
-void Watch::look_at_rank(const Leg& leg, double t) {
+// A loop that crosses a singular configuration has other freedoms there: counted there, and said. Steppers do not solve the
+// unreduced equations, so nobody knows the sine of their weakest row.
+void Watch::look_at_rank(const Leg& leg, double t, const State& x) {
   const Mobility& now = leg.formulation->mobility();
-  const bool changed = now.changes != mobility_.changes;
-  const bool close = now.near_singular && !mobility_.near_singular;
-  if (changed)
+  const auto between = [&](double theta, Bodies& out) {
+    leg.integrator->interpolate(leg.system, theta, between_);
+    leg.formulation->bodies(between_, out);
+  };
+  const double sine = leg.integrator->family() == Family::Stepper ? 0 : now.sine;
+  for (const Singularities::Crossing& c : singularities_->step(leg.observer.bodies(), x.wound, sine, between)) {
+    ++passages_;
+    mention(fmt::format("t = {:g} s: passed a singular configuration{}, where rank is {} and mobility {}",
+                        t_ + c.theta * (t - t_), at_joint(*leg.model, c.joint), c.rank, c.freedoms));
+  }
+  // Loops that are too large to be watched: what the solver counted.
+  if (!singularities_->watches() && now.changes != mobility_.changes)
     mention(fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", t, mobility_.rank, now.rank, mobility_.freedoms,
                         now.freedoms, at_joint(*leg.model, now.joint)));
-  else if (close)
-    mention(fmt::format("t = {:g} s: close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold", t,
-                        at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms));
-  // Between two steps: the sine of the weakest row falls and rises again like |t - t0|, and the next step would have crossed
-  // zero.
-  const double least = mobility_.sine, before = sine_before_, after = now.sine;
-  const bool crossed = least < before && least <= after && least < std::max(before, after) - least && least < 0.1;
-  if (crossed && !changed && !close) {
-    ++passages_;
-    mention(fmt::format("t = {:g} s: passed a singular configuration{}, where rank is {} and mobility {}", t,
-                        at_joint(*leg.model, mobility_.joint), now.rank - 1, now.freedoms + 1));
-  }
-  sine_before_ = mobility_.sine;
+  look_at_coordinates_end(leg, t);
   mobility_ = now;
+  t_ = t;
+}
+
+// Independent coordinates that soon no longer describe the motion.
+void Watch::look_at_coordinates_end(const Leg& leg, double t) {
+  const Mobility& now = leg.formulation->mobility();
+  if (!now.near_singular || mobility_.near_singular || leg.formulation->chosen_coordinates().empty()) return;
+  mention(fmt::format("t = {:g} s: close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold", t,
+                      at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms));
 }
 
 // Other independent coordinates describe the same motion; said, because columns of a partition mean something else from then on.

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
+
+#include "invar/mech/singular.hpp"
 #include "invar/run/leg.hpp"
 
 // For the sources of this room only.
 namespace invar {
 
-/// Looks at a motion after every step and says what somebody should know: rank that changes, singular configurations that come
-/// close or are passed, other coordinates, slack tendons, stops that are reached. Of what may happen again and again the first
-/// hundred sentences are kept.
+/// Looks at a motion after every step and says what somebody should know: singular configurations that were crossed, with the
+/// rank and mobility counted there, other coordinates and where they end, slack tendons, stops that are reached. Of what may
+/// happen again and again the first hundred sentences are kept.
 class Watch {
  public:
   /// Begins, or goes on with another leg after an edit, at the state that its observer saw last.
-  void enter(const Leg& leg, double t);
+  void enter(const Leg& leg, double t, const State& x);
   /// After a step. Status::JointStop, with joint and coordinate, where a joint is beyond a stop and was not, or began there.
   Verdict step(const Leg& leg, double t, const State& x);
   void say(std::string sentence) { notes_.push_back(std::move(sentence)); }
@@ -24,7 +27,8 @@ class Watch {
   long rank_changes() const { return changes_before_ + mobility_.changes; }
 
  private:
-  void look_at_rank(const Leg& leg, double t);
+  void look_at_rank(const Leg& leg, double t, const State& x);
+  void look_at_coordinates_end(const Leg& leg, double t);
   void look_at_tendons(const Leg& leg, double t);
   void look_at_coordinates(const Leg& leg, double t);
   Verdict look_at_stops(const Leg& leg, double t, const State& x);
@@ -32,10 +36,12 @@ class Watch {
 
   std::vector<std::string> notes_;
   long mentioned_ = 0;
-  Mobility mobility_;          // after the last step
-  double sine_before_ = 1;     // of the weakest row, one step earlier
+  Mobility mobility_;  // after the last step
+  std::optional<Singularities> singularities_;
+  State between_;              // inside a step
+  double t_ = 0;               // s; after the last step
   long changes_before_ = 0;    // of rank, before the last edit
-  long passages_ = 0;          // of singular configurations between steps
+  long passages_ = 0;          // of singular configurations
   std::vector<bool> slack_;    // per tendon, after the last step
   std::vector<bool> at_stop_;  // per freedom, after the last step
   VecX q_, v_;                 // of joints with stops

@@ -27,6 +27,8 @@ class Minimal final : public Formulation {
   std::string chosen_coordinates() const override;
   /// Ends a step; chooses other independent freedoms where the present ones describe the motion badly.
   Verdict settle(State& x) override;
+  double prepare_step(const State& x, double h, bool whole) override;
+  long equations() const override { return unreduced_.equations(); }
   [[nodiscard]] bool adopt(const Change& change) override;
 
   JointTree& tree() { return tree_; }
@@ -36,6 +38,7 @@ class Minimal final : public Formulation {
   Verdict complete(const State& x) const;
   void choose(const State& x);
   void look_around();
+  Verdict settle_in_band(State& x);
 
   JointTree tree_;
   Augmented unreduced_;
