@@ -11,20 +11,18 @@
 #include "invar/model/edit.hpp"
 
 namespace invar {
-
 Natural::Natural(const Model& model, const NaturalOptions& options)
     : Formulation(model),
       options_(options),
       quadratic_(natural_objection(model).empty()),
       coordinates_(model, options.flat),
       forces_(coordinates_),
-      elimination_(coordinates_, 1, 1),
+      equations_(coordinates_),
       unreduced_(model),
       bodies_(model.bodies().size()),
       q_(VecX::Zero(model.nq())),
       v_(VecX::Zero(model.nv())),
-      a_(VecX::Zero(coordinates_.size())),
-      lambda_(VecX::Zero(coordinates_.rows())) {
+      a_(VecX::Zero(coordinates_.size())) {
   for (int b = 0; b < static_cast<int>(model.bodies().size()); ++b) {
     mass_.push_back(MatX::Zero(coordinates_.per_body(), coordinates_.per_body()));
     coordinates_.mass_block(b, mass_.back());
@@ -40,7 +38,7 @@ void Natural::set(const Bodies& bodies, State& x, const VecX& turns) {
   x.wound = unreduced.wound;
   x.wound_rate = unreduced.wound_rate;
   x.aux = VecX::Zero(kAuxiliaries);
-  elimination_.choose(x.q);
+  equations_.choose(x.q);
 }
 
 void assemble_natural(const Natural& natural, const VecX& x, NaturalElimination& to) {
@@ -54,16 +52,13 @@ void assemble_natural(const Natural& natural, const VecX& x, NaturalElimination&
 }
 
 Verdict Natural::accelerate(const State& x, const Load& load) {
-  assemble_natural(*this, x.q, elimination_);
-  if (const Verdict verdict = elimination_.factor(); !verdict.ok()) return verdict;
+  if (const Verdict verdict = equations_.factor(x.q, x.v); !verdict.ok()) return verdict;
   a_.setZero();
   forces_.add_gravity(1, a_);
   forces_.add_elastic(x.q, x.wound, 1, a_);
   dissipation_ = forces_.add_dissipation(x.q, x.v, x.wound, 1, a_);
   power_ = forces_.add_load(load, x.q, x.v, 1, a_);
-  for (int r = 0; r < coordinates_.rows(); ++r) lambda_[r] = -coordinates_.curvature(coordinates_.row(r), x.v);
-  elimination_.solve(a_, lambda_);
-  return {};
+  return equations_.solve(x.q, a_);
 }
 
 Verdict Natural::rate(const State& x, const Load& load, Rate& rate) {
@@ -115,7 +110,7 @@ bool Natural::adopt(const Change& change) {
   const bool in_space = !coordinates_.plane() && (!options_.flat || never_planar(model()));
   if (change.structure || (!change.joints.empty() && !in_space)) return false;
   coordinates_.refresh();
-  if (!elimination_.refresh() || !unreduced_.adopt(change)) return false;
+  if (!equations_.refresh() || !unreduced_.adopt(change)) return false;
   forces_.recompile();
   for (int b = 0; b < static_cast<int>(mass_.size()); ++b) coordinates_.mass_block(b, mass_[static_cast<std::size_t>(b)]);
   renew();
@@ -131,7 +126,7 @@ Verdict Natural::settle(State& x) {
   }
   const Verdict counted = count_turns(model(), bodies_, q_, v_, x);
   if (verdict.ok()) verdict = counted;
-  if (verdict.ok()) elimination_.choose(x.q);
+  if (verdict.ok()) equations_.choose(x.q);
   return verdict;
 }
 

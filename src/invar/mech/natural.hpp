@@ -2,6 +2,7 @@
 #pragma once
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/natural_forces.hpp"
+#include "invar/mech/natural_reduced.hpp"
 
 namespace invar {
 
@@ -49,13 +50,12 @@ class Natural final : public Formulation {
   bool quadratic_;  // whether every row is of degree two
   NaturalCoordinates coordinates_;
   NaturalForces forces_;
-  NaturalElimination elimination_;
+  NaturalReduced equations_;
   Augmented unreduced_;         // reactions, verdicts, projection
   std::vector<MatX> mass_;      // per body: its block
   Bodies bodies_;               // per body
   VecX q_, v_;                  // joint coordinates and rates
   VecX a_;                      // like x: forces, then accelerations
-  VecX lambda_;                 // per row: right side, then multipliers
   NaturalForces::Power power_;  // of the load
   double dissipation_ = 0;      // W
 };

@@ -12,17 +12,19 @@ const Load& System::load(double t, const Bodies& bodies, double span) {
   return load_;
 }
 
+// Where nothing acts nobody asks where bodies are.
 void System::gather(double t, const State& x) {
-  formulation_.bodies(x, bodies_);
-  load(t, bodies_);
+  if (acts())
+    formulation_.bodies(x, bodies_), load(t, bodies_);
+  else
+    load_.clear();
 }
 
 Verdict System::rate(double t, const State& x, Rate& rate) {
   gather(t, x);
   const Verdict verdict = formulation_.rate(x, load_, rate);  // sets the power of efforts and of dissipation
-  for (std::size_t b = 0; b < bodies_.size(); ++b) {
+  for (std::size_t b = 0; acts() && b < bodies_.size(); ++b)
     rate.aux[kWork] += power(load_.port[b], Twist{bodies_[b].w_WB, bodies_[b].v_WC});
-  }
   return verdict;
 }
 
