@@ -95,6 +95,7 @@ Json control_json(const ControlAccount& c) {
                   {"meaning", clause.meaning},
                   {"unit", clause.unit},
                   {"allowed", number(clause.allowed)},
+                  {"round_off", number(clause.worst_round_off)},
                   {"held", clause.held()},
                   {"worst", number(clause.worst)},
                   {"worst_at", number(clause.worst_at)},

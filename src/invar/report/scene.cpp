@@ -45,10 +45,7 @@ class Scene {
     for (const Body& b : model.bodies()) {
       if (!bodies_.emplace(b.name, static_cast<int>(bodies_.size())).second) continue;
       Json body = {{"name", b.name}, {"mass", b.inertia.mass}, {"com", list(b.inertia.p_BC)}, {"shapes", Json::array()}};
-      for (const ShapeSpec& s : b.shapes) {
-        Json shape = shape_json(s);
-        if (s.kind != ShapeSpec::Kind::Mesh || add_mesh(s.file, shape)) body["shapes"].push_back(std::move(shape));
-      }
+      for (const ShapeSpec& s : b.shapes) add_shape(s, body);
       out_["bodies"].push_back(std::move(body));
     }
     for (const Joint& j : model.joints())
@@ -68,6 +65,17 @@ class Scene {
       Json points = Json::array();
       for (const Tendon::Point& p : t.points) points.push_back({{"body", index(model, p.body)}, {"p", list(p.p_BP)}});
       out_["tendons"].push_back({{"name", t.name}, {"points", points}});
+    }
+  }
+
+  /// Mass and centre of mass of bodies that have others from `t` on.
+  void weigh(const Model& model, double t) {
+    for (const Body& b : model.bodies()) {
+      Json& body = out_["bodies"][static_cast<std::size_t>(bodies_.at(b.name))];
+      const Json& last = body.contains("weighed") ? body["weighed"].back() : body;
+      const Json com = list(b.inertia.p_BC);
+      if (last["mass"] == b.inertia.mass && last["com"] == com) continue;
+      body["weighed"].push_back({{"from", t}, {"mass", b.inertia.mass}, {"com", com}});
     }
   }
 
@@ -104,6 +112,13 @@ class Scene {
   }
 
  private:
+  bool add_shape(const ShapeSpec& s, Json& body) {
+    Json shape = shape_json(s);
+    if (s.kind == ShapeSpec::Kind::Mesh && !add_mesh(s.file, shape)) return false;
+    body["shapes"].push_back(std::move(shape));
+    return true;
+  }
+
   bool add_mesh(const std::string& file, Json& shape) {
     Result<Mesh> mesh = read_mesh_file((folder_ / file).string());
     if (mesh && triangles_ + mesh->triangles.size() / 3 > kMostTriangles)
@@ -134,7 +149,10 @@ std::string scene_json(const Scenario& scenario, std::vector<std::string>* warni
   Scene scene(std::filesystem::path(scenario.model_path).parent_path(), warnings);
   scene.add(*scenario.model);
   if (const auto models = models_of(scenario))
-    for (const auto& model : *models) scene.add(*model);
+    for (std::size_t k = 0; k < scenario.edits.size(); ++k) {
+      scene.add(*(*models)[k + 1]);
+      scene.weigh(*(*models)[k + 1], scenario.edits[k].at);
+    }
   for (const ControllerSpec& controller : scenario.controllers) scene.add(controller);
   return scene.text(*scenario.model, scenario.figures);
 }
