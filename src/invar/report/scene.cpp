@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -79,6 +80,31 @@ class Scene {
     }
   }
 
+  /// Shapes of what is attached from `t` on, and the end of what is not any more. The first call is for the start.
+  void attach(const ModelSpec& spec, double t, bool first) {
+    for (auto there = attached_.begin(); there != attached_.end();) {
+      const bool stays = std::any_of(spec.payloads.begin(), spec.payloads.end(), [&](const PayloadSpec& p) {
+        return p.name == there->first.first && p.body == there->first.second;
+      });
+      for (const std::size_t k : there->second)
+        if (Json& shape = out_["bodies"][static_cast<std::size_t>(bodies_.at(there->first.second))]["shapes"][k]; !stays)
+          shape["until"] = t;
+      there = stays ? std::next(there) : attached_.erase(there);
+    }
+    for (const PayloadSpec& p : spec.payloads) {
+      if (!bodies_.count(p.body) || attached_.count({p.name, p.body})) continue;
+      Json& body = out_["bodies"][static_cast<std::size_t>(bodies_.at(p.body))];
+      std::vector<std::size_t>& places = attached_[{p.name, p.body}];
+      for (const ShapeSpec& s : p.shapes) {
+        if (!add_shape(s, body)) continue;
+        Json& shape = body["shapes"].back();
+        shape["payload"] = p.name;
+        if (!first) shape["from"] = t;
+        places.push_back(body["shapes"].size() - 1);
+      }
+    }
+  }
+
   void add(const ControllerSpec& controller) {
     for (const ActuatorSpec& a : controller.actuators)
       if (std::isfinite(a.lower) || std::isfinite(a.upper))
@@ -140,6 +166,7 @@ class Scene {
   std::vector<std::string>* warnings_;
   std::size_t triangles_ = 0;  // of all meshes
   std::map<std::string, int> bodies_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> attached_;  // payload and body: its shapes there
   std::set<std::string> joints_, frames_, tendons_;
 };
 
@@ -148,11 +175,17 @@ class Scene {
 std::string scene_json(const Scenario& scenario, std::vector<std::string>* warnings) {
   Scene scene(std::filesystem::path(scenario.model_path).parent_path(), warnings);
   scene.add(*scenario.model);
-  if (const auto models = models_of(scenario))
+  if (scenario.spec) scene.attach(*scenario.spec, scenario.start_time, true);
+  if (const auto models = models_of(scenario)) {
+    ModelSpec spec = scenario.spec ? *scenario.spec : ModelSpec{};
     for (std::size_t k = 0; k < scenario.edits.size(); ++k) {
+      const EditEvent& event = scenario.edits[k];
       scene.add(*(*models)[k + 1]);
-      scene.weigh(*(*models)[k + 1], scenario.edits[k].at);
+      scene.weigh(*(*models)[k + 1], event.at);
+      if (auto next = edited(spec, event.edits)) spec = std::move(*next);
+      scene.attach(spec, event.at, false);
     }
+  }
   for (const ControllerSpec& controller : scenario.controllers) scene.add(controller);
   return scene.text(*scenario.model, scenario.figures);
 }
