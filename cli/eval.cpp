@@ -11,6 +11,8 @@
 namespace invar::cli {
 namespace {
 
+constexpr double kMatrixNumbers = 1e8;  // of --matrices, at most
+
 struct Arguments {
   std::string model, state, port, efforts, formulation = "augmented";
   bool pretty = false, matrices = false;
@@ -77,6 +79,14 @@ Result<std::string> evaluate(const Model& model, const ModelSpec& spec, const Ar
   if (!args.matrices) return evaluation_json(model, out, args.pretty);
   Partition partition;
   const JointTree& tree = dynamic_cast<const Minimal&>(*formulation).tree();
+  // Γ_i, J_i and J̇_i of every body and ∂Γ of every freedom.
+  const double n = static_cast<double>(tree.independent().size()), bodies = static_cast<double>(model.bodies().size());
+  if (const double numbers = n * n * (n + bodies) + 12 * n * bodies; numbers > kMatrixNumbers)
+    return fail(
+        ErrorKind::Option,
+        fmt::format("--matrices of {} freedoms and {} bodies are {:.2g} numbers, more than {:.2g}: too many to be written", n,
+                    bodies, numbers, kMatrixNumbers),
+        args.model);
   if (const Verdict verdict = partition_at(tree, x->q, x->v, x->wound, *load, partition); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), args.model);
   return evaluation_json(model, out, args.pretty, &partition);

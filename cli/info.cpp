@@ -10,8 +10,8 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/exactness.hpp"
+#include "invar/mech/minimal/inertia_shares.hpp"
 #include "invar/mech/minimal/minimal.hpp"
-#include "invar/mech/minimal/partition.hpp"
 #include "invar/mech/plane.hpp"
 #include "invar/mech/spanning_tree.hpp"
 #include "invar/run/start.hpp"
@@ -28,12 +28,15 @@ struct Analysis {
   Mobility mobility;
   std::vector<JointVerdict> verdicts;  // per joint
   Exactness exactness;
-  std::optional<Partition> partition;  // none where no independent freedoms are found
+  std::optional<InertiaShares> inertia;  // none where no independent freedoms are found
 
   int redundant() const { return mobility.rows - mobility.rank; }
 };
 
-Result<Analysis> analyse(const Model& model, const ModelSpec& spec, const std::string& path) {
+constexpr Eigen::Index kColumns = 8;       // of a table that people read
+constexpr Eigen::Index kNumbers = 250000;  // shares of bodies in the JSON, at most
+
+Result<Analysis> analyse(const Model& model, const ModelSpec& spec, const std::string& path, bool everything) {
   Augmented formulation(model);
   const auto x = state_at(formulation, Start(model));
   if (!x) return fail(x.error().kind, x.error().what, start_place(spec, x.error().what));
@@ -44,39 +47,51 @@ Result<Analysis> analyse(const Model& model, const ModelSpec& spec, const std::s
   Minimal minimal(model);
   State state;
   minimal.set(e.bodies, state, Start(model).turns(model));
-  Partition p;
-  if (partition_at(minimal.tree(), state.q, state.v, state.wound, Load(model), p).ok()) out.partition = std::move(p);
+  const JointTree& tree = minimal.tree();
+  const auto n = static_cast<Eigen::Index>(tree.independent().size()), bodies = static_cast<Eigen::Index>(e.bodies.size());
+  InertiaShares shares;
+  const bool body_by_body = !everything || n * bodies <= kNumbers;
+  if (inertia_shares(tree, state.q, state.wound, everything ? n : kColumns, body_by_body, shares).ok())
+    out.inertia = std::move(shares);
   return out;
 }
 
-constexpr Eigen::Index kColumns = 8;  // of a table that people read
-
 // What every body contributes to the inertia of every freedom: the diagonals of Γ_i.
-void print_partition(const Model& model, const Partition& p) {
-  const Eigen::Index shown = std::min(kColumns, p.Gamma.cols());
+void print_inertia(const Model& model, const InertiaShares& p) {
+  const Eigen::Index shown = p.all.size(), more = static_cast<Eigen::Index>(p.coordinates.size()) - shown;
   if (shown == 0) return;
   print("\n  {:<20}", "inertia [kg m^2, kg]");
   for (Eigen::Index k = 0; k < shown; ++k) print(" {:>12}", p.coordinates[static_cast<std::size_t>(k)]);
-  print("{}\n", shown < p.Gamma.cols() ? fmt::format("  and {} more (--json)", p.Gamma.cols() - shown) : "");
-  const auto line = [&](const std::string& name, const MatX& part) {
+  print("{}\n", more > 0 ? fmt::format("  and {} more (--json)", more) : "");
+  const auto line = [&](const std::string& name, const VecX& part) {
     print("  {:<20}", name);
-    for (Eigen::Index k = 0; k < shown; ++k) print(" {:>12.6g}", part(k, k));
+    for (Eigen::Index k = 0; k < shown; ++k) print(" {:>12.6g}", part[k]);
     print("\n");
   };
-  for (std::size_t b = 0; b < model.bodies().size(); ++b) line(model.bodies()[b].name, p.Gamma_parts[b]);
+  for (std::size_t b = 0; b < model.bodies().size(); ++b)
+    line(model.bodies()[b].name, p.bodies.row(static_cast<Eigen::Index>(b)).transpose());
   if (!p.rotors.isZero(0)) line("(rotors)", p.rotors);
-  line("(all)", p.Gamma);
+  line("(all)", p.all);
 }
 
-Json partition_json(const Model& model, const Partition& p) {
-  const auto diagonal = [](const MatX& m) {
+Json inertia_json(const Model& model, const InertiaShares& p) {
+  const auto list = [](const VecX& v) {
     Json out = Json::array();
-    for (Eigen::Index k = 0; k < m.cols(); ++k) out.push_back(m(k, k));
+    for (Eigen::Index k = 0; k < v.size(); ++k) out.push_back(v[k]);
     return out;
   };
   Json parts = Json::object();
-  for (std::size_t b = 0; b < model.bodies().size(); ++b) parts[model.bodies()[b].name] = diagonal(p.Gamma_parts[b]);
-  return {{"coordinates", p.coordinates}, {"bodies", parts}, {"rotors", diagonal(p.rotors)}, {"all", diagonal(p.Gamma)}};
+  for (Eigen::Index b = 0; b < p.bodies.rows(); ++b)
+    parts[model.bodies()[static_cast<std::size_t>(b)].name] = list(p.bodies.row(b).transpose());
+  const bool omitted = p.bodies.rows() == 0 && !model.bodies().empty();
+  Json out{{"coordinates", p.coordinates},
+           {"bodies", omitted ? Json(nullptr) : parts},
+           {"rotors", list(p.rotors)},
+           {"all", list(p.all)}};
+  if (omitted)
+    out["bodies_omitted"] =
+        fmt::format("{} bodies x {} freedoms are more than {} numbers", model.bodies().size(), p.coordinates.size(), kNumbers);
+  return out;
 }
 
 double total_mass(const Model& model) {
@@ -114,7 +129,7 @@ void print_table(const Model& model, const Analysis& m) {
   for (const Joint& j : model.joints())
     print("  {:<20} {:<20} {:<20} {:<20} {:>8}\n", j.name, kind_text(j), model.body_name(j.parent), model.body_name(j.child),
           j.nv);
-  if (m.partition) print_partition(model, *m.partition);
+  if (m.inertia) print_inertia(model, *m.inertia);
   print("\n  loops      {}\n", loop_text(model));
   print("  couplings  {}\n  tendons    {}\n", model.couplings().size(), model.tendons().size());
   print("  rows       {}\n  rank       {}\n  redundant  {}\n  mobility   {} at the start configuration\n", m.mobility.rows,
@@ -169,7 +184,7 @@ Json to_json(const Model& model, const Analysis& m) {
   out["generic_rank"] = m.exactness.decided ? Json(m.exactness.generic_rank) : Json(nullptr);
   out["generic_mobility"] = m.exactness.decided ? Json(m.exactness.generic_mobility) : Json(nullptr);
   out["exact_joints"] = joint_names(model, m.exactness.joints);
-  out["partition"] = m.partition ? partition_json(model, *m.partition) : Json(nullptr);
+  out["partition"] = m.inertia ? inertia_json(model, *m.inertia) : Json(nullptr);
   return out;
 }
 
@@ -179,7 +194,7 @@ void info_verb(const ModelArguments& args, Context& context) {
   auto model = read_model(args.model, &warnings, &spec);
   warn(warnings, context);
   if (!model) return report(model.error(), context);
-  auto analysis = analyse(*model, spec, args.model);
+  auto analysis = analyse(*model, spec, args.model, args.json);
   if (!analysis) return report(analysis.error(), context);
   if (args.json)
     print_json(to_json(*model, *analysis));

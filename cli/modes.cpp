@@ -25,6 +25,8 @@ struct Arguments {
   bool json = false, find = false;
 };
 
+constexpr std::size_t kFreedoms = 1500;
+
 /// A mechanism at a state, in minimal coordinates.
 struct Placed {
   Model model;
@@ -32,6 +34,16 @@ struct Placed {
   State x;
   explicit Placed(Model&& m) : model(std::move(m)), minimal(model) {}
 };
+
+// What follows is dense in the freedoms: an eigenvalue problem of twice their number, or Newton's method with full matrices.
+Result<void> small_enough(const Placed& p, const Arguments& args) {
+  const std::size_t n = p.minimal.tree().independent().size();
+  if (n <= kFreedoms) return {};
+  return fail(
+      ErrorKind::Option,
+      fmt::format("{} freedoms are too many: derivatives and modes are dense matrices, taken up to {} freedoms", n, kFreedoms),
+      args.model);
+}
 
 Result<std::unique_ptr<Placed>> placed_at(const Arguments& args, Context& context) {
   std::vector<std::string> warnings;
@@ -53,6 +65,7 @@ Result<std::unique_ptr<Placed>> placed_at(const Arguments& args, Context& contex
   if (!x) return fail(x.error().kind, x.error().what, args.state.empty() ? start_place(spec, x.error().what) : source);
   for (const std::string& sentence : displaced(placed->minimal, start, *x)) say("note: " + sentence, context);
   placed->x = std::move(*x);
+  if (const auto fits = small_enough(*placed, args); !fits) return tl::unexpected(fits.error());
   return placed;
 }
 

@@ -108,6 +108,8 @@ void print_outcome(const Scenario& scenario, const Outcome& outcome, const Resul
   }
   for (const LawResult& law : outcome.laws)
     if (!context.quiet || !law.held) print("{}\n", law.text());
+  // Said whatever the scenario states, and to whoever asked for quiet, too.
+  if (!outcome.unresolved.empty()) print_error("warning: {}: {}\n", scenario.path, outcome.unresolved);
   for (const std::string& note : outcome.notes) say("note: " + note, context);
   if (context.verbose)
     for (const Metric& m : outcome.metrics) print("  {:<28} {:.6g} {}\n", m.name, m.value, m.unit);

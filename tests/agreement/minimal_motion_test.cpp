@@ -23,6 +23,7 @@
 #include "support/campaign.hpp"
 #include "support/march.hpp"
 #include "support/natural_samples.hpp"
+#include "support/newton_euler.hpp"
 
 namespace invar::testing {
 namespace {
@@ -274,6 +275,7 @@ TEST(DeterminedReactions, AreTheSameInAllFormulations) {
       views[i]->set(s.bodies, x);
       const Verdict verdict = views[i]->evaluate(x, s.load, e[i]);
       ASSERT_TRUE(verdict.ok()) << i << " " << name(verdict.status) << " " << what;
+      expect_newton_euler(s.mechanism.spec, e[i], s.load, what);
     }
     const double l = s.model.length();
     double size = 0;

@@ -18,6 +18,7 @@
 #include "support/campaign.hpp"
 #include "support/march.hpp"
 #include "support/moving_mechanisms.hpp"
+#include "support/newton_euler.hpp"
 #include "support/redescribed.hpp"
 #include "support/states.hpp"
 
@@ -158,6 +159,7 @@ double largest_acceleration(Resting& r) {
   judge.set(*closed, x, r.x.wound);
   Evaluation e;
   EXPECT_TRUE(judge.evaluate(x, Load(r.model), e).ok());
+  expect_newton_euler(judge.model(), e, Load(r.model));
   double out = 0;
   for (const BodyAcceleration& a : e.accelerations) keep_largest(out, a.a_WC.norm());
   return out;
@@ -253,6 +255,7 @@ TEST(Equilibrium, LeavesNoAccelerationInAnyFormulation) {
       formulation->set(bodies, x, r.x.wound);
       Evaluation e;
       ASSERT_TRUE(formulation->evaluate(x, Load(r.model), e).ok()) << what;
+      expect_newton_euler(formulation->model(), e, Load(r.model));
       for (const BodyAcceleration& a : e.accelerations) {
         EXPECT_LE(a.a_WC.norm(), 1e-8 / lightest) << what;
         EXPECT_LE(a.alpha_WB.norm(), 1e-7 / lightest) << what;

@@ -26,7 +26,7 @@ WORK = TOP / "build" / "faults"
 TREE, BUILD = WORK / "tree", WORK / "build"
 RESULT = TOP / "out" / "faults.json"
 FOLDERS = ["laws", "analytic", "papers", "agreement", "order", "invariance"]
-NAMED = FOLDERS + ["files"]  # a fault may name a law of these
+NAMED = FOLDERS + ["files", "edges"]  # a fault may name a law of these
 COPIED = ["CMakeLists.txt", "VERSION", "cmake", "src", "tests", "examples", "models", "scenarios"]
 HANG = 300  # s; a binary that takes longer does not end: the test that it is in has noticed
 

@@ -16,6 +16,7 @@
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "support/campaign.hpp"
+#include "support/newton_euler.hpp"
 #include "support/redescribed.hpp"
 
 namespace invar::testing {
@@ -140,6 +141,7 @@ TEST(Distance, DoesNotMatterToMechanismsAssembledByJoints) {
       dynamics.set(*make_consistent(model, place(model, joints)), x);
       Evaluation e;
       EXPECT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
+      expect_newton_euler(dynamics.model(), e, Load(model));
       return e.vdot;
     };
     const VecX here = vdot(Vec3::Zero());

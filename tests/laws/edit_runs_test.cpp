@@ -12,6 +12,7 @@
 #include "invar/run/run.hpp"
 #include "support/campaign.hpp"
 #include "support/outcome.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -87,7 +88,7 @@ Scenario scenario_of(const ModelSpec& spec, const char* formulation, const char*
 }
 
 Outcome outcome_of(const Scenario& s, Sink* sink = nullptr) {
-  const Result<Outcome> outcome = run(s, {.sink = sink, .stop = nullptr, .progress = {}});
+  const Result<Outcome> outcome = judged_run(s, sink);
   if (!outcome) ADD_FAILURE() << outcome.error().text();
   return outcome ? *outcome : Outcome{};
 }
@@ -219,7 +220,7 @@ TEST(EditEvent, IsWhereTwoRunsAreGlued) {
       const auto carried = carry(*a.model, end, wound, *live->model(), edits);
       ASSERT_TRUE(carried);
       Scenario b = whole;
-      b.edits.clear(), b.start_time = 0.2, b.model = live->model();
+      b.edits.clear(), b.start_time = 0.2, b.model = live->model(), b.spec = std::make_shared<const ModelSpec>(live->spec());
       b.start = Start(*b.model);
       b.start.by_bodies = true, b.start.project = false, b.start.bodies = carried->bodies;
       b.start.tolerance = 1;  // steppers with rates in the middle of steps leave them off the constraints at the ends
@@ -360,7 +361,7 @@ TEST(EditEvent, EndsTheRunWhereItCannotBeDone) {
   far.at_parent.p = Vec3(5, 5, 5);
   Scenario s = scenario_of(arm(), "augmented", "rk4", 0.01);
   s.edits = {{0.2, {CloseLoop{far, 0}}}};
-  Outcome outcome = outcome_of(s);
+  Outcome outcome = *run(s);  // its last sample is that of the mechanism before
   EXPECT_EQ(outcome.end, Outcome::End::Failed);
   EXPECT_EQ(outcome.verdict.status, Status::EditRefused);
   EXPECT_NE(outcome.words.find("joint 'far' cannot be closed here"), std::string::npos) << outcome.words;

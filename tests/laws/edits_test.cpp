@@ -14,6 +14,7 @@
 #include "invar/mech/natural.hpp"
 #include "invar/model/live_model.hpp"
 #include "support/campaign.hpp"
+#include "support/newton_euler.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -85,6 +86,7 @@ Bits bits_of(Formulation& formulation, const Bodies& bodies, const Load& load, b
   const Verdict verdict = formulation.evaluate(x, load, e);
   out.add(static_cast<double>(verdict.status));
   if (!verdict.ok()) return out;
+  expect_newton_euler(formulation.model(), e, load);
   add(e, out);
   if (!flows) return out;
   Rate rate;

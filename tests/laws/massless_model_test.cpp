@@ -10,6 +10,7 @@
 #include "invar/mech/augmented.hpp"
 #include "support/agreement.hpp"
 #include "support/campaign.hpp"
+#include "support/newton_euler.hpp"
 
 namespace invar::testing {
 namespace {
@@ -33,7 +34,9 @@ Verdict evaluate(const Model& model, const Load& load, Evaluation& e) {
   Augmented dynamics(model);
   State x;
   dynamics.set(Bodies(model.bodies().size()), x);
-  return dynamics.evaluate(x, load, e);
+  const Verdict verdict = dynamics.evaluate(x, load, e);
+  if (verdict.ok()) expect_newton_euler(model, e, load);
+  return verdict;
 }
 
 TEST(MasslessSlider, BetweenCrossedSlidesCarriesTheBlockFreelyInThePlane) {

@@ -9,6 +9,7 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
+#include "support/newton_euler.hpp"
 #include "support/redescribed.hpp"
 
 namespace invar::testing {
@@ -31,6 +32,7 @@ Evaluation evaluation(const Sample& s, Mobility* mobility = nullptr) {
   dynamics.set(s.bodies, x);
   Evaluation e;
   EXPECT_TRUE(dynamics.evaluate(x, s.load, e).ok());
+  expect_newton_euler(dynamics.model(), e, s.load);
   if (mobility) *mobility = dynamics.mobility();
   return e;
 }

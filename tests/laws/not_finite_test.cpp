@@ -9,6 +9,7 @@
 #include "invar/mech/augmented.hpp"
 #include "invar/run/tally.hpp"
 #include "support/agreement.hpp"
+#include "support/newton_euler.hpp"
 
 namespace invar::testing {
 namespace {
@@ -116,6 +117,7 @@ TEST(LoadWithNaN, EndsInANameWhicheverSolverIsUsed) {
     dynamics.set(s.bodies, x);
     Evaluation e;
     ASSERT_TRUE(dynamics.evaluate(x, s.load, e).ok()) << loops;
+    expect_newton_euler(dynamics.model(), e, s.load);
     Load load = s.load;
     load.port.back().force.y() = kNaN;
     EXPECT_EQ(dynamics.evaluate(x, load, e).status, Status::NotFinite) << loops;

@@ -9,6 +9,7 @@
 #include "invar/io/scenario_file.hpp"
 #include "support/campaign.hpp"
 #include "support/outcome.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -31,9 +32,7 @@ void add(Scenario& s, const DisturbanceSpec& spec) {
 }
 
 Outcome outcome_of(const Scenario& s, Sink* sink = nullptr) {
-  RunOptions options;
-  options.sink = sink;
-  const Result<Outcome> outcome = run(s, options);
+  const Result<Outcome> outcome = judged_run(s, sink);
   if (!outcome) ADD_FAILURE() << outcome.error().text();
   return outcome ? *outcome : Outcome{};
 }
@@ -178,8 +177,8 @@ TEST(Run, SaysWhenASingularConfigurationIsPassed) {
   ASSERT_TRUE(scenario) << scenario.error().text();
   const Outcome outcome = outcome_of(*scenario);
   EXPECT_EQ(metric(outcome, "singular_passages"), 3);
-  ASSERT_EQ(outcome.notes.size(), 3u);
-  for (const std::string& note : outcome.notes) EXPECT_NE(note.find("rank is 16 and mobility 2"), std::string::npos) << note;
+  ASSERT_EQ(outcome.notes.size(), 1u);
+  EXPECT_NE(outcome.notes[0].find("rank is 16 and mobility 2: 3 times, first at t = "), std::string::npos) << outcome.notes[0];
 }
 
 TEST(Run, SaysNothingWhereNoneIsPassed) {

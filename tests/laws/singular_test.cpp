@@ -9,6 +9,7 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
+#include "support/newton_euler.hpp"
 
 namespace invar::testing {
 namespace {
@@ -33,6 +34,7 @@ TEST(Parallelogram, AcceleratesSmoothlyDownToItsFlatPosition) {
     dynamics.set(raised(model, theta), x);
     Evaluation e;
     ASSERT_TRUE(dynamics.evaluate(x, load, e).ok()) << theta;
+    expect_newton_euler(dynamics.model(), e, load);
     EXPECT_EQ(dynamics.mobility().rank, 17) << theta;
     EXPECT_EQ(dynamics.mobility().freedoms, 1) << theta;
     // Reactions grow like 1/theta, and their rounding enters as u/theta; never worse than 1e-8 (what docs/augmented.md states).
@@ -48,6 +50,7 @@ TEST(Parallelogram, LyingFlatHasOneRowLessAndSaysSo) {
   dynamics.set(raised(model, 0), x);
   Evaluation e;
   ASSERT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
+  expect_newton_euler(dynamics.model(), e, Load(model));
   EXPECT_EQ(dynamics.mobility().rank, 16);
   EXPECT_EQ(dynamics.mobility().freedoms, 2);
 }
@@ -59,10 +62,12 @@ TEST(Parallelogram, PassingTheFlatPositionIsCountedAsAChangeOfRank) {
   Evaluation e;
   dynamics.set(raised(model, 0.2), x);
   ASSERT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
+  expect_newton_euler(dynamics.model(), e, Load(model));
   EXPECT_EQ(dynamics.mobility().changes, 0);
   for (const double theta : {0.0, -0.2}) {
     dynamics.set(raised(model, theta), x);
     ASSERT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
+    expect_newton_euler(dynamics.model(), e, Load(model));
   }
   EXPECT_EQ(dynamics.mobility().changes, 2);
   EXPECT_EQ(dynamics.mobility().freedoms, 1);
@@ -79,6 +84,7 @@ TEST(Parallelogram, AssembledNearItsFlatPositionIsLeftAlone) {
     dynamics.set(*bodies, x);
     Evaluation e;
     ASSERT_TRUE(dynamics.evaluate(x, Load(model), e).ok()) << theta;
+    expect_newton_euler(dynamics.model(), e, Load(model));
     // Angles are measured to a few u.
     EXPECT_NEAR(-e.q[0], theta, 1e-15);
     EXPECT_NEAR(-e.vdot[0], -1.2 * 9.81 * std::cos(theta), 12 * std::min(1e-8, 1e-12 + 1e-14 / theta)) << theta;

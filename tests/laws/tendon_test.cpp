@@ -11,6 +11,7 @@
 #include "invar/mech/energy.hpp"
 #include "invar/mech/tendons.hpp"
 #include "support/campaign.hpp"
+#include "support/newton_euler.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -183,6 +184,7 @@ TEST(Tendon, BetweenTwoPointsOnASliderIsTheSpringOfTheSlider) {
     dynamics.set(place(model, joints), x);
     Evaluation e;
     EXPECT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
+    expect_newton_euler(dynamics.model(), e, Load(model));
     return e.vdot[0];
   };
   const double by_joint = vdot("spring = { stiffness = 30, rest = 0.5 }\ndamping = 3\n");

@@ -11,6 +11,7 @@
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/energy.hpp"
 #include "invar/run/start.hpp"
+#include "support/newton_euler.hpp"
 
 namespace invar::testing {
 namespace {
@@ -47,6 +48,7 @@ TEST(Turns, AStartOnAnyTurnIsTakenAsNamed) {
     ASSERT_TRUE(x) << x.error().what;
     Evaluation e;
     ASSERT_TRUE(dynamics.evaluate(*x, Load(model), e).ok());
+    expect_newton_euler(dynamics.model(), e, Load(model));
     // The projection leaves a consistent start alone but for rounding: a few units in the last place of 3 a.
     EXPECT_NEAR(e.q[0], a, 1e-13);
     EXPECT_NEAR(e.q[1], 3 * a, 1e-13);
@@ -63,6 +65,7 @@ TEST(Turns, ADrivenJointThatNobodyNamedFollowsItsCoupling) {
   ASSERT_TRUE(x) << x.error().what;
   Evaluation e;
   ASSERT_TRUE(dynamics.evaluate(*x, Load(model), e).ok());
+  expect_newton_euler(dynamics.model(), e, Load(model));
   EXPECT_NEAR(e.q[0], 9, 1e-13);
   EXPECT_NEAR(e.q[1], 0.5 + 2 * 9 - 0.25 * 81, 1e-13);
   EXPECT_NEAR(e.v[1], (2 - 0.5 * 9) * e.v[0], 1e-13);
@@ -98,6 +101,7 @@ TEST(Turns, OneFreedomOfSeveralFollowsItsCoupling) {
   const State x = state_of(dynamics, R"({"joints": {"ja": {"q": 20}, "jb": {"q": 11}}})");
   Evaluation e;
   ASSERT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
+  expect_newton_euler(dynamics.model(), e, Load(model));
   EXPECT_NEAR(e.q[2], -22, 1e-13);
   EXPECT_NEAR(e.q[3], 2, 1e-13);
 }
@@ -132,6 +136,7 @@ TEST(Turns, ASpringIsStrainedByEveryTurn) {
   ASSERT_TRUE(x);
   Evaluation e;
   ASSERT_TRUE(dynamics.evaluate(*x, Load(model), e).ok());
+  expect_newton_euler(dynamics.model(), e, Load(model));
   EXPECT_NEAR(energy(model, e.bodies, e.q, e.v).elastic, 49, 1e-12);
   EXPECT_NEAR(e.efforts[1], -14, 1e-12);
 }

@@ -6,6 +6,7 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
+#include "support/newton_euler.hpp"
 
 namespace invar::testing {
 namespace {
@@ -24,6 +25,7 @@ Seen evaluate(const std::string& name) {
   State x;
   dynamics.set(*make_consistent(seen.model, place(seen.model, JointState::initial(seen.model))), x);
   EXPECT_TRUE(dynamics.evaluate(x, Load(seen.model), seen.e).ok());
+  expect_newton_euler(dynamics.model(), seen.e, Load(seen.model));
   seen.mobility = dynamics.mobility();
   return seen;
 }

@@ -12,6 +12,7 @@
 #include "invar/integrate/make.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
+#include "support/newton_euler.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -91,6 +92,7 @@ void drive(double effort, const char* method, const Look& look) {
     ASSERT_TRUE(integrator->step(system, t, std::min(0.005, 5 - t), x, done).ok()) << t;
     t += done;
     ASSERT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
+    expect_newton_euler(dynamics.model(), e, Load(model));
     look(e);
   }
 }
@@ -145,6 +147,7 @@ TEST(FreeSpin, IsCountedOverAllTurns) {
     for (int k = 0; k < 1000; ++k) ASSERT_TRUE(rk4->step(system, 0.01 * k, 0.01, x, done).ok());
     Evaluation e;
     ASSERT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
+    expect_newton_euler(dynamics.model(), e, Load(model));
     // A thousand steps, each of which rounds an angle and a rate: 70 rad u, 1000 (3 + 0.07) u at random.
     EXPECT_NEAR(e.q[0], -70, 1e-12) << name(kind);
     // A screw tells its turns by how far it went.

@@ -10,6 +10,7 @@
 #include "invar/mech/minimal/minimal.hpp"
 #include "invar/mech/minimal/partition.hpp"
 #include "invar/run/start.hpp"
+#include "support/newton_euler.hpp"
 
 namespace invar {
 namespace {
@@ -62,6 +63,7 @@ TEST(PaperB, TriangleIsTheClosedFormOfEquation28) {
     const Joint& zeta = at.model.joints()[static_cast<std::size_t>(*at.model.find_joint("zeta"))];
     Evaluation out;
     ASSERT_TRUE(at.minimal.evaluate(at.x, Load(at.model), out).ok());
+    testing::expect_newton_euler(at.minimal.model(), out, Load(at.model));
     EXPECT_NEAR(out.q[zeta.q0], zeta_of(delta), 1e-12) << delta;
     const double l = kl0 + delta, slope = 2 / std::sqrt(4 * kL0 * kL0 - l * l);
     EXPECT_NEAR(at.p.joint_rates(zeta.v0, 2), slope, 1e-12 * slope) << delta;
@@ -127,6 +129,7 @@ TEST(PaperB, PlantAcceleratesAsTheUnreducedEquationsSay) {
   Evaluation out;
   augmented.set(bodies, x);
   ASSERT_TRUE(augmented.evaluate(x, Load(model), out).ok());
+  testing::expect_newton_euler(augmented.model(), out, Load(model));
   int k = 0;
   for (const char* name : {"phi", "theta", "delta"}) {
     const double vdot = out.vdot[model.joints()[static_cast<std::size_t>(*model.find_joint(name))].v0];

@@ -14,6 +14,7 @@
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/planar_chain.hpp"
 #include "support/campaign.hpp"
+#include "support/newton_euler.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -228,6 +229,7 @@ TEST(PaperCChain, AcceleratesAsTheAugmentedFormulationWithTorques) {
     augmented.set(c.bodies, state);
     Evaluation e;
     ASSERT_TRUE(augmented.evaluate(state, load, e).ok());
+    expect_newton_euler(augmented.model(), e, load);
     const VecX a = acceleration(c, tau);
     for (int i = 0; i < n; ++i) {
       const Vec3 expected = e.accelerations[c.chain.body(i)].a_WC;

@@ -7,6 +7,7 @@
 
 #include "invar/base/largest.hpp"
 #include "invar/mech/augmented.hpp"
+#include "support/newton_euler.hpp"
 
 namespace invar::testing {
 
@@ -59,6 +60,7 @@ Answer evaluated(const Model& model, const Bodies& bodies, const Load& load, con
   const Verdict v = product.evaluate(x, load, e);
   EXPECT_TRUE(v.ok()) << name(v.status) << " body " << v.body << " joint " << v.joint << " value " << v.value << "\n  " << what;
   if (!v.ok()) return {};
+  expect_newton_euler(model, e, load, what);
   return {e.accelerations, e.reactions, e.couplings};
 }
 
@@ -71,6 +73,13 @@ Answer solved(const Model& model, const Bodies& bodies, const Load& load, const 
   if (!v.ok()) return {};
   for (Eigen::Index c = 0; c < out.couplings.size(); ++c)
     out.couplings[c] = product.solver().coupling_effort(static_cast<int>(c));
+  // One choice of many reactions, where some are redundant, but a choice that balances.
+  State x;
+  Evaluation e;
+  product.set(bodies, x);
+  if (!product.evaluate(x, load, e).ok()) return out;
+  e.accelerations = out.accelerations, e.reactions = out.reactions, e.couplings = out.couplings, e.vdot.resize(0);
+  expect_newton_euler(model, e, load, "bare solve: " + what);
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "invar/io/scenario_file.hpp"
 #include "invar/run/run.hpp"
+#include "support/recorded.hpp"
 
 namespace invar::testing {
 
@@ -55,11 +56,9 @@ class Memory final : public Sink {
   std::vector<std::vector<double>> rows_;
 };
 
-/// Runs a scenario; a failure where it is refused.
+/// Runs a scenario; a failure where it is refused, or where a recorded sample is out of balance.
 inline Outcome outcome_of(const Scenario& s, Sink* sink = nullptr) {
-  RunOptions options;
-  options.sink = sink;
-  const Result<Outcome> outcome = run(s, options);
+  const Result<Outcome> outcome = judged_run(s, sink);
   if (!outcome) ADD_FAILURE() << outcome.error().text();
   return outcome ? *outcome : Outcome{};
 }

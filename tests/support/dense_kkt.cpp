@@ -9,6 +9,7 @@
 #include "support/dense_kkt.hpp"
 
 #include <array>
+#include <cmath>
 
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
@@ -88,6 +89,37 @@ FreedomRow freedom_row(const View& s, int bodies, int k) {
 
 double power_of(double x, std::size_t k) { return k == 0 ? 1.0 : x * power_of(x, k - 1); }
 
+/// Per joint, the length of the connected part that it belongs to: root mean square distance of the joint points of the part from
+/// centres of mass, joints without rows left out. Bodies are joined by joints and couplings, not by the ground.
+std::vector<double> part_lengths(const Model& model) {
+  const std::size_t n = model.bodies().size();
+  std::vector<std::size_t> part(n);
+  for (std::size_t b = 0; b < n; ++b) part[b] = b;
+  const auto join = [&](int a, int b) {
+    if (a == kWorld || b == kWorld) return;
+    const std::size_t from = part[static_cast<std::size_t>(a)], to = part[static_cast<std::size_t>(b)];
+    for (std::size_t& p : part)
+      if (p == from) p = to;
+  };
+  for (const Joint& j : model.joints()) join(j.parent, j.child);
+  for (const Coupling& c : model.couplings())
+    join(model.joints()[static_cast<std::size_t>(c.joint)].child, model.joints()[static_cast<std::size_t>(c.of)].child);
+  std::vector<double> sum(n, 0), count(n, 0), out;
+  const auto add = [&](int b, const Vec3& point) {
+    if (b == kWorld) return;
+    const auto at = static_cast<std::size_t>(b);
+    sum[part[at]] += (point - model.bodies()[at].inertia.p_BC).squaredNorm();
+    count[part[at]] += 1;
+  };
+  for (const Joint& j : model.joints())
+    if (j.rows() > 0) add(j.parent, j.X_PF.p), add(j.child, j.X_CM.p);
+  for (const Joint& j : model.joints()) {
+    const std::size_t p = part[static_cast<std::size_t>(j.child)];
+    out.push_back(sum[p] > 0 ? std::sqrt(sum[p] / count[p]) : 1.0);
+  }
+  return out;
+}
+
 /// Rows of joints and couplings with their right side.
 void assemble_rows(const Model& model, const Bodies& bodies, const std::vector<View>& views, DenseKkt& out) {
   const int n = static_cast<int>(bodies.size());
@@ -99,12 +131,14 @@ void assemble_rows(const Model& model, const Bodies& bodies, const std::vector<V
   out.gamma = VecX::Zero(rows);
   out.row_length = VecX::Zero(rows);
   int at = 0;
-  for (const View& s : views) {
+  const std::vector<double> length = part_lengths(model);
+  for (std::size_t j = 0; j < views.size(); ++j) {
+    const View& s = views[j];
     const int m = static_cast<int>(s.C.rows());
     scatter(s, n, s.C * s.B, out.J.middleRows(at, m));
     out.gamma.segment(at, m) = -s.C * s.b - s.C_rate * s.V;
     for (int i = 0; i < m; ++i)
-      out.row_length[at + i] = std::hypot(s.C.row(i).tail<3>().norm(), s.C.row(i).head<3>().norm() / model.length());
+      out.row_length[at + i] = std::hypot(s.C.row(i).tail<3>().norm(), s.C.row(i).head<3>().norm() / length[j]);
     at += m;
   }
   for (const Coupling& c : model.couplings()) {
@@ -119,7 +153,7 @@ void assemble_rows(const Model& model, const Bodies& bodies, const std::vector<V
     }
     out.J.row(at) = f.row - slope * g.row;
     out.gamma[at] = -f.product + slope * g.product + curve * g.rate * g.rate;
-    out.row_length[at] = driven.dual.col(c.freedom).head<3>().norm() > 0 ? 1 / model.length() : 1.0;
+    out.row_length[at] = driven.dual.col(c.freedom).head<3>().norm() > 0 ? 1 / length[static_cast<std::size_t>(c.joint)] : 1.0;
     ++at;
   }
 }

@@ -50,7 +50,7 @@ struct Judgement {
   double residual = 0;            ///< of both block rows after refinement, relative
 };
 
-/// Solves the system. Multipliers minimise Σ |f|² + |m|²/l² (l = model.length()).
+/// Solves the system. Multipliers minimise Σ |f|² + |m|²/l², l the length of each connected part.
 Judgement judge(const Model& model, const DenseKkt& kkt, const Bodies& bodies);
 Judgement judge(const Model& model, const Bodies& bodies, const Load& load);
 

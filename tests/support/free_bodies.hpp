@@ -67,6 +67,7 @@ class FreeBodies final : public Formulation {
       const Eigen::Index i = 6 * static_cast<Eigen::Index>(b);
       out.accelerations[b] = {r.a.segment<3>(i), r.a.segment<3>(i + 3)};
     }
+    out.reactions.assign(model().joints().size(), Wrench{});
     return verdict;
   }
 

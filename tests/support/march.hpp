@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "invar/integrate/integrator.hpp"
+#include "support/newton_euler.hpp"
 
 namespace invar::testing {
 
@@ -15,7 +16,7 @@ struct March {
 };
 
 /// A run loop in a few lines: segments between events, each divided into equal steps of at most h (adaptive methods choose
-/// within h themselves). `look(t, h_done)` is called after every step.
+/// within h themselves). `look(t, h_done)` is called after every step. Where it ends every body is in balance.
 template <class Look>
 March march(System& system, Integrator& integrator, double t0, double t1, double h, State& x, Look&& look) {
   March m;
@@ -38,6 +39,7 @@ March march(System& system, Integrator& integrator, double t0, double t1, double
     }
     a = b;
   }
+  expect_balance(system, t1, x);
   return m;
 }
 

@@ -4,7 +4,8 @@ import { Color, Group, Mesh, MeshBasicMaterial, MeshLambertMaterial, Vector3, ty
 import type { Run } from "./data";
 import { hide, instanced, put } from "./instances";
 import type { Poses } from "./poses";
-import { bodyGeometry, bodyKey, dotGeometry } from "./shapes";
+import type { Load } from "./model";
+import { bodyGeometry, bodyKey, dotGeometry, loadGeometry } from "./shapes";
 
 const UNIT = new Vector3(1, 1, 1);
 
@@ -13,6 +14,8 @@ export class Bodies {
   private readonly material = new MeshLambertMaterial();
   private readonly members: { mesh: InstancedMesh; at: number }[] = [];
   private readonly shown: boolean[];
+  // What is on bodies for a while; few, so each is a mesh of its own.
+  private readonly loads: { body: number; load: Load; mesh: Mesh; material: MeshLambertMaterial }[] = [];
   private marked: { body: number; mesh: Mesh } | null = null;
 
   constructor(private readonly run: Run, private readonly poses: Poses, names: string[], length: number) {
@@ -28,6 +31,22 @@ export class Bodies {
       same.forEach((body, at) => (this.members[body] = { mesh, at }));
       this.group.add(mesh);
     }
+    run.scene?.bodies.forEach(({ loads }, body) => {
+      for (const load of loads) {
+        const material = new MeshLambertMaterial();
+        const mesh = new Mesh(loadGeometry(load), material);
+        this.loads.push({ body, load, mesh, material });
+        this.group.add(mesh);
+      }
+    });
+  }
+  // Names of what is drawn on bodies, and where its body is.
+  loadsDrawn(): { payload: string; body: number; p: number[] }[] {
+    return this.loads.filter(({ mesh }) => mesh.visible).map(({ load, body, mesh }) => ({ payload: load.payload, body, p: mesh.position.toArray() }));
+  }
+  // Shapes that a body has at some time, in its own frame.
+  geometriesOf(body: number): BufferGeometry[] {
+    return [this.geometryOf(body), ...this.loads.filter((l) => l.body === body).map((l) => l.mesh.geometry)];
   }
 
   // In its own frame; without a scene around its centre of mass.
@@ -44,12 +63,15 @@ export class Bodies {
       mesh.setColorAt(at, color.set(colorOf(i)));
       mesh.instanceColor!.needsUpdate = true;
     });
+    for (const { body, material } of this.loads) material.color.set(colorOf(body));
   }
   // Overlaid runs shine through each other.
   setTransparent(transparent: boolean): void {
-    this.material.transparent = transparent;
-    this.material.opacity = transparent ? 0.55 : 1;
-    this.material.needsUpdate = true;
+    for (const material of [this.material, ...this.loads.map((l) => l.material)]) {
+      material.transparent = transparent;
+      material.opacity = transparent ? 0.55 : 1;
+      material.needsUpdate = true;
+    }
   }
   setShown(body: number, shown: boolean): void {
     if (body >= 0) this.shown[body] = shown;
@@ -73,6 +95,12 @@ export class Bodies {
       if (pose.known && this.shown[i]) put(mesh, at, this.placeOf(i), pose.q, UNIT);
       else hide(mesh, at);
     });
+    for (const { body, load, mesh } of this.loads) {
+      const pose = this.poses.all[body];
+      mesh.visible = pose.known && this.shown[body] && this.poses.time >= load.from && this.poses.time < load.until;
+      mesh.position.copy(this.placeOf(body));
+      mesh.quaternion.copy(pose.q);
+    }
     if (!this.marked) return;
     // As the renderer has it.
     const { mesh, at } = this.members[this.marked.body];

@@ -38,6 +38,7 @@ export interface Outcome {
   failure: { kind: string; what: string } | null;
   laws: Law[];
   certificates: Certificate[];
+  unresolved: string; // what the steps of the run do not resolve, in one sentence; empty: nothing
   notes: string[];
   metrics: Map<string, number>;
   units: Map<string, string>;
@@ -142,6 +143,7 @@ export function readOutcome(json: unknown): Outcome | null {
     failure: failure ? { kind: textOr(failure.kind, "failure"), what: textOr(failure.what, "") } : null,
     laws: records(json.laws).map(readLaw),
     certificates: records(json.certificates).map(readCertificate),
+    unresolved: typeof json.unresolved === "string" ? json.unresolved : "",
     notes: [...list(json.notes), ...list(json.edits)].map(noteText),
     metrics: new Map(Object.entries(child(json, "metrics")).map(([key, v]) => [key, numberOr(v, NaN)])),
     units: new Map(Object.entries(child(json, "units")).map(([key, v]) => [key, textOr(v, "")])),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which plots a page has: channels sorted by what they mean, runs of a comparison in the same plots. Plots without channels do not exist.
 import { plainName, type Channel, type Run } from "./data";
+import { energyFloor, positionFloor, squareFloor, unitFloor, velocityFloor } from "./floors";
 import { Poses } from "./poses";
 import { balanceOf, component, isZero, lengthOf, magnitude, type Curve } from "./series";
 import { matrixOf } from "./stiffness";
@@ -15,6 +16,7 @@ export interface Series {
   color: number;
   dash: number[] | null; // null: that of the run
   limits: (number | null)[];
+  floor?: () => number; // on a logarithmic axis: what is smaller is round-off
   on: boolean;
 }
 
@@ -90,7 +92,8 @@ export class Plots {
       const channel = get(`residual/${name}`);
       if (!channel) continue;
       const place = { key: "residual", section: "What is conserved", title: "Residuals", log: true, about: "largest over all joints and quaternions" };
-      this.add(place, i, `${name} (${channel.unit})`, "", channel.path, magnitude(component(channel, 0)));
+      const floor = { position: positionFloor(run), velocity: velocityFloor(run), quaternion: unitFloor }[name];
+      this.add(place, i, `${name} (${channel.unit})`, "", channel.path, magnitude(component(channel, 0)), { floor });
     }
     this.collectTasks(run, i);
     for (const channel of run.channels.values()) this.collectNamed(run, i, channel);
@@ -100,12 +103,12 @@ export class Plots {
     const balance = run.channels.get("energy/balance");
     if (!balance) return;
     const place = { key: "energy error", section: "What is conserved", title: "Error of energy", log: true, about: "|change of energy − work + dissipation|" };
-    this.add(place, i, "total", balance.unit, balance.path, magnitude(component(balance, 0)));
+    this.add(place, i, "total", balance.unit, balance.path, magnitude(component(balance, 0)), { floor: energyFloor(run) });
     const total = run.channels.get("energy/total");
     for (const name of ["hamiltonian", "physical"]) {
       const channel = run.channels.get(`energy/${name}`);
       if (!channel || !total || (channel.y.length > 0 && channel.y.every((v, k) => v === total.y[k]))) continue;
-      this.add(place, i, name, channel.unit, channel.path, balanceOf(run, name));
+      this.add(place, i, name, channel.unit, channel.path, balanceOf(run, name), { floor: energyFloor(run) });
     }
   }
 
@@ -123,8 +126,8 @@ export class Plots {
       }
       const error = { key: "track error", section: "Control", title: "Tracking error", log: true };
       const empty: Curve = { time: new Float64Array(0), y: new Float64Array(0) };
-      if (p && path) this.add(error, i, `${name} position`, "m", reference.path, () => trackingErrors(reference, poses).position ?? empty);
-      if (reference.q && path) this.add(error, i, `${name} attitude`, "rad", reference.path, () => trackingErrors(reference, poses).attitude ?? empty);
+      if (p && path) this.add(error, i, `${name} position`, "m", reference.path, () => trackingErrors(reference, poses).position ?? empty, { floor: positionFloor(run) });
+      if (reference.q && path) this.add(error, i, `${name} attitude`, "rad", reference.path, () => trackingErrors(reference, poses).attitude ?? empty, { floor: unitFloor });
     }
   }
 
@@ -168,7 +171,7 @@ export class Plots {
     const several = new Set([...run.channels.keys()].filter((p) => p.startsWith("control/")).map((p) => p.split("/")[1])).size > 1;
     const label = (text: string): string => (several ? `${controller}: ${text}` : text);
     const section = "Control";
-    if (leaf === "V") return this.add({ key: "V", section, title: "V", log: true, about: channel.meaning }, i, label("V"), channel.unit, channel.path, magnitude(component(channel, 0)));
+    if (leaf === "V") return this.add({ key: "V", section, title: "V", log: true, about: channel.meaning }, i, label("V"), channel.unit, channel.path, magnitude(component(channel, 0)), { floor: squareFloor(run) });
     if (leaf.startsWith("V_dot")) {
       const promised = leaf === "V_dot_promised";
       const text = promised ? "promised" : leaf === "V_dot" ? "V̇" : leaf.slice(6).replace(/_/g, " ");

@@ -20,6 +20,8 @@ function expose(page: Page, growth: Growth | null): void {
       made: view.made,
       lineTime: view.lineTime(),
       ranges: view.ranges(),
+      floor: view.floorText(),
+      ticks: view.ticks(),
       series: view.plot.series.map((s) => ({ label: s.label, run: s.run, path: s.path, on: s.on, now: valueAt(s.read(), page.player.time) })),
     }));
   const api = {

@@ -7,6 +7,7 @@ import { Ellipsoids } from "./ellipsoids";
 import { Field, fieldLayers, type FieldLayer, type Source } from "./fields";
 import { Ghosts } from "./ghosts";
 import { hide, instanced, put, Sticks } from "./instances";
+import { weightAt } from "./model";
 import { bodyNames, Poses } from "./poses";
 import { palettes, type Palette, type Theme } from "./palette";
 import { dotGeometry, jointGeometry, obstacleGeometry, quat } from "./shapes";
@@ -295,8 +296,9 @@ export class Mechanism {
     out.set(0, 0, 0);
     this.run.scene?.bodies.forEach((body, i) => {
       if (!this.poses.all[i].known) return;
-      mass += body.mass;
-      out.addScaledVector(this.poses.all[i].com, body.mass);
+      const own = weightAt(body, this.poses.time).mass;
+      mass += own;
+      out.addScaledVector(this.poses.all[i].com, own);
     });
     if (mass > 0) out.divideScalar(mass);
     return mass > 0;
@@ -305,7 +307,7 @@ export class Mechanism {
   // What the renderer was told, for tests.
   drawn() {
     const arrows = [...this.fields].flatMap(([layer, field]) => (field.layer.visible ? field.drawn().map((a) => ({ layer, ...a })) : []));
-    return { arrows, ghosts: this.ghosts.drawn(), ellipsoids: this.ellipsoids.drawn() };
+    return { arrows, ghosts: this.ghosts.drawn(), ellipsoids: this.ellipsoids.drawn(), loads: this.bodies.loadsDrawn() };
   }
 
   private updateCentre(): void {

@@ -17,11 +17,27 @@ export interface Shape extends Place {
   vertices: Float64Array;
   triangles: number[];
 }
+// What is on a body for a while.
+export interface Load {
+  payload: string;
+  from: number;
+  until: number;
+  shape: Shape;
+}
 export interface Body {
   name: string;
   mass: number;
   com: Vec;
   shapes: Shape[];
+  loads: Load[];
+  weighed: { from: number; mass: number; com: Vec }[]; // after edits, by rising time
+}
+
+// Mass and centre of mass at a time.
+export function weightAt(body: Body, t: number): { mass: number; com: Vec } {
+  let at: { mass: number; com: Vec } = body;
+  for (const later of body.weighed) if (t >= later.from) at = later;
+  return at;
 }
 export interface Joint {
   name: string;
@@ -104,14 +120,18 @@ async function readShape(json: Record<string, unknown>): Promise<Shape> {
 async function readBody(json: Record<string, unknown>, damage: string[]): Promise<Body> {
   const name = textOr(json.name, "");
   const shapes: Shape[] = [];
+  const loads: Load[] = [];
   for (const shape of records(json.shapes)) {
     try {
-      shapes.push(await readShape(shape));
+      const made = await readShape(shape);
+      if (typeof shape.payload === "string") loads.push({ payload: shape.payload, from: numberOr(shape.from, -Infinity), until: numberOr(shape.until, Infinity), shape: made });
+      else shapes.push(made);
     } catch (error) {
       damage.push(`shape of ${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  return { name, mass: numberOr(json.mass, 0), com: numbersOr(json.com, 3, ORIGIN), shapes };
+  const weighed = records(json.weighed).map((w) => ({ from: numberOr(w.from, Infinity), mass: numberOr(w.mass, 0), com: numbersOr(w.com, 3, ORIGIN) }));
+  return { name, mass: numberOr(json.mass, 0), com: numbersOr(json.com, 3, ORIGIN), shapes, loads, weighed: weighed.sort((a, b) => a.from - b.from) };
 }
 
 export async function readScene(json: unknown, damage: string[]): Promise<Scene | null> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plots that share zoom, cursor and the time of the 3D view. A plot is made when it comes into sight, or before printing.
 import uPlot from "uplot";
+import { isDrawable, linearRange, linearSplits, logRange, logSplits, powerBelow, ROUND_OFF, tickTexts, type Range } from "./axes";
 import { button, el } from "./dom";
 import type { Plot, Series } from "./groups";
 import { dashes, palettes, type Theme } from "./palette";
@@ -28,12 +29,27 @@ const HEIGHT = 190;
 export const SHEET_WIDTH = 680;
 export const SHEET_COLUMN = 330;
 
-// Logarithms have no zero: what is zero is drawn at the smallest number of its curve that is not, or as a gap.
-function drawable(curve: Curve, log: boolean, gaps: boolean): (number | null)[] | Float64Array {
-  if (!log && !curve.y.some(Number.isNaN)) return curve.y;
-  let least = Infinity;
-  if (log && !gaps) for (const v of curve.y) if (v > 0 && v < least) least = v;
-  return Array.from(curve.y, (v) => (Number.isNaN(v) ? null : log && v <= 0 ? (least < Infinity ? least : null) : v));
+// A curve as it is drawn: gaps where there is no number that an axis has. On a logarithmic axis what is below the floor lies on it; what is not
+// positive too, unless gaps are wanted there.
+function drawable({ time, y }: Curve, log: boolean, gaps: boolean, floor: number): Values {
+  const there = (t: number, v: number): boolean => isDrawable(v) && isDrawable(t) && !(log && gaps && v <= 0);
+  if (!log && y.every((v, i) => there(time[i], v))) return y;
+  return Array.from(y, (v, i) => (!there(time[i], v) ? null : log && v < floor ? floor : v));
+}
+type Values = (number | null)[] | Float64Array;
+
+// Samples without neighbours, which a line would not show.
+function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const out: number[] = [];
+  const there = (i: number): boolean => typeof values[i] === "number" && !Number.isNaN(values[i]);
+  // Undefined is where only other curves have a sample, and no gap.
+  const next = (i: number, way: number): number => {
+    do i += way;
+    while (i >= 0 && i < values.length && values[i] === undefined);
+    return i;
+  };
+  for (let i = 0; i < values.length; ++i) if (there(i) && !there(next(i, -1)) && !there(next(i, 1))) out.push(i);
+  return out;
 }
 
 export class PlotView {
@@ -43,6 +59,9 @@ export class PlotView {
   private readonly nowLine = el("div", { class: "now-line" });
   private readonly values: HTMLElement[] = [];
   private curves: Curve[] = [];
+  private drawn: Values[] = [];
+  // On a logarithmic axis: what is smaller is round-off. Zero where nothing is.
+  private floor = 0;
   private chart: uPlot | null = null;
   private pressedAt = NaN;
   private linePlace = "";
@@ -110,18 +129,38 @@ export class PlotView {
     this.showValues(this.shared.time);
   }
 
+  // What is at round-off: below the least of what the curves say of themselves; without a word of theirs below the square of round-off beside
+  // the largest number. Told where a curve that is shown is there.
+  private findFloor(): void {
+    this.floor = 0;
+    if (!this.plot.log) return;
+    let [known, most] = [Infinity, 0];
+    this.plot.series.forEach((series, i) => {
+      if (!series.on) return;
+      const own = series.floor?.() ?? 0;
+      if (own > 0) known = Math.min(known, own);
+      for (const v of this.curves[i].y) if (isDrawable(v) && v > most) most = v;
+    });
+    const level = powerBelow(known < Infinity ? known : most > 0 ? ROUND_OFF ** 2 * most : ROUND_OFF);
+    const gaps = this.plot.figure !== undefined;
+    const below = this.shownCurves().some(({ y }) => y.some((v) => v < level && (v > 0 || (!gaps && isDrawable(v)))));
+    this.floor = below ? level : 0;
+  }
+
   // All curves over one axis of times; where only some have a sample the others are joined through. Each may have times of its own, so
   // what is not shown is left out.
   private table(): uPlot.AlignedData {
     this.curves = this.plot.series.map((s) => s.read());
-    if (!this.overTime) return [null, ...this.curves.map((c) => [c.time, c.y])] as unknown as uPlot.AlignedData;
-    const values = (c: Curve) => drawable(c, this.plot.log, this.plot.figure !== undefined);
+    this.findFloor();
+    const values = (c: Curve): Values => drawable(c, this.plot.log, this.plot.figure !== undefined, this.floor);
+    this.drawn = this.curves.map(values);
+    if (!this.overTime) return [null, ...this.curves.map((c, i) => [c.time, this.drawn[i]])] as unknown as uPlot.AlignedData;
     const first = this.curves[0]?.time;
-    if (this.curves.every((c) => c.time === first)) return [first ?? [], ...this.curves.map(values)] as unknown as uPlot.AlignedData;
+    if (this.curves.every((c) => c.time === first)) return [first ?? [], ...this.drawn] as unknown as uPlot.AlignedData;
     const shown = this.plot.series.map((_, i) => i).filter((i) => this.plot.series[i].on);
     // A gap is one also where others have samples within it.
     const gaps = shown.map(() => [1, 2] as uPlot.JoinNullMode[]);
-    const joined = shown.length > 0 ? uPlot.join(shown.map((i) => [this.curves[i].time, values(this.curves[i])] as unknown as uPlot.AlignedData), gaps) : [[]];
+    const joined = shown.length > 0 ? uPlot.join(shown.map((i) => [this.curves[i].time, this.drawn[i]] as unknown as uPlot.AlignedData), gaps) : [[]];
     return [joined[0], ...this.curves.map((_, i) => joined[shown.indexOf(i) + 1 || joined.length] ?? [])] as uPlot.AlignedData;
   }
 
@@ -133,7 +172,7 @@ export class PlotView {
     this.host.style.minHeight = "";
     this.host.setAttribute("role", "img");
     const { title, figure, series } = this.plot;
-    this.host.setAttribute("aria-label", `${title || figure?.y || "plot"} over ${figure?.x || "time"}, ${series.length} curves`);
+    this.host.setAttribute("aria-label", [`${title || figure?.y || "plot"} over ${figure?.x || "time"}, ${series.length} curves`, this.floorText()].filter(Boolean).join("; "));
     this.bindPointer(this.chart);
     this.setTime(this.shared.time);
   }
@@ -142,10 +181,22 @@ export class PlotView {
     const muted = (): string => palettes[this.shared.theme].muted;
     const grid = { stroke: (): string => palettes[this.shared.theme].line, width: 1 };
     const font = "11px system-ui, sans-serif";
-    const axis: uPlot.Axis = { stroke: muted, grid, ticks: { ...grid, size: 4 }, font, labelFont: font, labelSize: 16, labelGap: 0, values: (_, splits) => splits.map((v) => (v === null ? "" : shortNumber(v))) };
-    // Among logarithms only powers of ten have lines.
-    const filter = (_: uPlot, splits: number[]): (number | null)[] => splits.map((v) => (Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9 ? v : null));
-    const logarithmic: uPlot.Axis = { ...axis, space: 24, grid: { ...grid, filter }, ticks: { ...grid, size: 4, filter } };
+    // uPlot looks for increments among its own, which end at 1e-16 of a number: ticks are found here, from any increment that it takes.
+    const across = (u: uPlot, i: number): number => Math.max(2, i === 0 ? Math.floor(u.width / 90) : Math.floor(u.height / 40));
+    const axis: uPlot.Axis = {
+      stroke: muted,
+      grid,
+      ticks: { ...grid, size: 4 },
+      font,
+      labelFont: font,
+      labelSize: 16,
+      labelGap: 0,
+      incrs: [Number.MAX_VALUE],
+      splits: (u, i, min, max) => linearSplits(min, max, across(u, i)),
+      values: (_, splits) => tickTexts(splits),
+    };
+    const logarithmic: uPlot.Axis = { ...axis, splits: (u, i, min, max) => logSplits(min, max, across(u, i) + 3) };
+    const wide = (_: uPlot, texts: string[] | null): number => Math.max(54, 14 + 6.5 * Math.max(0, ...(texts ?? []).map((t) => t.length)));
     const { log, figure } = this.plot;
     const drag = this.overTime ? { x: true, y: false, setScale: false } : { x: true, y: true, uni: 24, setScale: false };
     const showAll = (): null => {
@@ -160,13 +211,13 @@ export class PlotView {
       legend: { show: false },
       cursor: { ...(this.overTime ? { sync: { key: "invar" } } : {}), drag, points: { size: 5, show: this.overTime }, bind: { dblclick: () => showAll } },
       scales: this.scales(),
-      axes: [{ ...(figure?.logX ? logarithmic : axis), size: 30, label: figure?.x || undefined }, { ...(log ? logarithmic : axis), size: 54, label: figure?.y || undefined }],
+      axes: [{ ...(figure?.logX ? logarithmic : axis), size: 30, label: figure?.x || undefined }, { ...(log ? logarithmic : axis), size: wide, label: figure?.y || undefined }],
       series: [{}, ...this.plot.series.map((series) => this.seriesOptions(series))],
       hooks: {
         setSelect: [(u) => this.selected(u)],
         setCursor: [(u) => this.hovered(u)],
         drawSeries: [(u, i) => this.drawLimits(u, i)],
-        draw: [() => this.placeNow()],
+        draw: [(u) => this.drawFloor(u), () => this.placeNow()],
       },
     };
   }
@@ -174,32 +225,66 @@ export class PlotView {
   private scales(): uPlot.Scales {
     const { log, figure } = this.plot;
     if (!this.overTime) {
-      const scale = (axis: "x" | "y", logarithm: boolean): uPlot.Scale => ({ time: false, distr: logarithm ? 3 : 1, log: 10, range: () => this.own[axis] ?? extent(this.shownCurves(), axis, figure!.logX, log) });
+      const scale = (axis: "x" | "y", logarithm: boolean): uPlot.Scale => ({ time: false, distr: logarithm ? 3 : 1, log: 10, range: () => this.own[axis] ?? this.ownRange(axis, logarithm) });
       return { x: scale("x", figure!.logX), y: scale("y", log) };
     }
     const x: uPlot.Scale = { time: false, range: () => this.shared.zoom };
-    return { x, y: log ? { distr: 3, log: 10 } : { range: (_, low, high) => this.range(low, high) } };
+    return { x, y: log ? { distr: 3, log: 10, range: (_, low, high) => this.logarithms(low, high) } : { range: (_, low, high) => this.range(low, high) } };
+  }
+  private ownRange(axis: "x" | "y", logarithm: boolean): Range {
+    const [low, high] = extent(this.shownCurves(), axis, this.plot.figure!.logX, this.plot.log);
+    if (!logarithm) return linearRange(low, high);
+    return axis === "y" ? this.logarithms(low, high) : logRange(low, high);
+  }
+  // The floor lies within sight, with room for its name.
+  private logarithms(low: number | null, high: number | null): Range {
+    const [from, to] = logRange(low === null ? low : Math.max(low, this.floor), high === null ? high : Math.max(high, this.floor));
+    return this.floor > 0 ? [this.floor / Math.pow(to / this.floor, 0.12), to] : [from, to];
   }
   private shownCurves(): Curve[] {
     return this.curves.filter((_, i) => this.plot.series[i].on);
   }
 
   private seriesOptions(series: Series): uPlot.Series {
-    const own = this.overTime ? {} : { facets: [{ scale: "x", auto: true }, { scale: "y", auto: true }], paths: (u: uPlot, i: number) => wayOf(u, this.curves[i - 1], this.plot.figure!.logX, this.plot.log) };
-    return { label: series.label, show: series.on, stroke: () => this.color(series), width: series.dash?.length ? 1.1 : 1.5, dash: this.dash(series), points: { show: false }, ...own };
+    const own = this.overTime ? {} : { facets: [{ scale: "x", auto: true }, { scale: "y", auto: true }], paths: (u: uPlot, i: number) => wayOf(u, { time: this.curves[i - 1].time, y: this.drawn[i - 1] }, this.plot.figure!.logX, this.plot.log) };
+    return { label: series.label, show: series.on, stroke: () => this.color(series), width: series.dash?.length ? 1.1 : 1.5, dash: this.dash(series), points: { show: true, size: 3, width: 0, fill: () => this.color(series), filter: (u, i) => (this.overTime ? alone(u.data[i] as ArrayLike<number | null>) : []) }, ...own };
   }
 
   // Room above and below; limits are within sight unless they would flatten the curves.
   private range(low: number | null, high: number | null): [number, number] {
-    if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+    if (low === null || high === null) return linearRange(low, high);
     const most = Math.max(Math.abs(low), Math.abs(high));
     for (const series of this.plot.series) {
       for (const limit of series.on ? series.limits : []) {
         if (typeof limit === "number" && Math.abs(limit) < 4 * most) [low, high] = [Math.min(low, limit), Math.max(high, limit)];
       }
     }
-    const pad = high > low ? 0.06 * (high - low) : Math.max(1e-12, 0.1 * Math.abs(high));
-    return [low - pad, high + pad];
+    return linearRange(low, high);
+  }
+
+  // A line where round-off begins, and what it is.
+  private drawFloor(u: uPlot): void {
+    if (!(this.floor > 0)) return;
+    const y = Math.round(u.valToPos(this.floor, "y", true));
+    const { left, top, width, height } = u.bbox;
+    if (!(y >= top && y <= top + height)) return;
+    u.ctx.save();
+    u.ctx.strokeStyle = u.ctx.fillStyle = palettes[this.shared.theme].muted;
+    u.ctx.lineWidth = devicePixelRatio;
+    u.ctx.setLineDash([1 * devicePixelRatio, 3 * devicePixelRatio]);
+    u.ctx.beginPath();
+    u.ctx.moveTo(left, y);
+    u.ctx.lineTo(left + width, y);
+    u.ctx.stroke();
+    u.ctx.font = `${10 * devicePixelRatio}px system-ui, sans-serif`;
+    u.ctx.textAlign = "right";
+    u.ctx.textBaseline = "top";
+    u.ctx.fillText(this.floorText(), left + width - 4 * devicePixelRatio, y + 2 * devicePixelRatio);
+    u.ctx.restore();
+  }
+  // Empty where nothing is at round-off.
+  floorText(): string {
+    return this.floor > 0 ? `below ${withUnit(this.floor, this.plot.unit)}: round-off` : "";
   }
 
   private drawLimits(u: uPlot, index: number): void {
@@ -262,6 +347,12 @@ export class PlotView {
   ranges(): { x: [number, number]; y: [number, number] } | null {
     const scales = this.chart?.scales;
     return scales ? { x: [scales.x.min ?? NaN, scales.x.max ?? NaN], y: [scales.y.min ?? NaN, scales.y.max ?? NaN] } : null;
+  }
+
+  // Texts of the vertical axis, for tests.
+  ticks(): string[] {
+    const axis = this.chart?.axes[1] as { _values?: string[] } | undefined;
+    return axis?._values ?? [];
   }
 
   setTime(t: number): void {

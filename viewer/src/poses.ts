@@ -2,6 +2,7 @@
 // Where bodies are at a time: between two samples centres of mass move straight and attitudes turn along the shortest way.
 import { Quaternion, Vector3 } from "three";
 import { escapedName, plainName, sampleAt, type Channel, type Run } from "./data";
+import { weightAt } from "./model";
 
 export interface Pose {
   known: boolean;
@@ -57,23 +58,27 @@ export function attitudeAt(channel: Channel | undefined, t: number, out: Quatern
 
 export class Poses {
   readonly all: Pose[];
-  private readonly channels: { p: Channel | undefined; q: Channel | undefined; com: Vector3 }[];
+  private readonly channels: { p: Channel | undefined; q: Channel | undefined }[];
+  private readonly arm = new Vector3();
+  time = NaN;
 
   constructor(readonly run: Run) {
     const names = bodyNames(run);
     this.all = names.map(() => ({ known: false, com: new Vector3(), q: new Quaternion(), origin: new Vector3() }));
-    this.channels = names.map((name, i) => {
+    this.channels = names.map((name) => {
       const base = `bodies/${escapedName(name)}`;
-      const com = new Vector3(...(run.scene ? run.scene.bodies[i].com : [0, 0, 0]));
-      return { p: run.channels.get(`${base}/p`), q: run.channels.get(`${base}/q`), com };
+      return { p: run.channels.get(`${base}/p`), q: run.channels.get(`${base}/q`) };
     });
   }
 
   update(t: number): void {
+    this.time = t;
     this.all.forEach((pose, i) => {
-      const { p, q, com } = this.channels[i];
+      const { p, q } = this.channels[i];
       pose.known = vectorAt(p, t, pose.com);
       if (!attitudeAt(q, t, pose.q)) pose.q.identity();
+      // Edits move centres of mass; body frames stay.
+      const com = this.run.scene ? this.arm.fromArray(weightAt(this.run.scene.bodies[i], t).com) : this.arm.set(0, 0, 0);
       pose.origin.copy(com).applyQuaternion(pose.q).negate().add(pose.com);
     });
   }

@@ -22,7 +22,9 @@ export const lengthOf = (channel: Channel) => (): Curve => {
   for (let i = 0; i < n; ++i) {
     let sum = 0;
     for (let k = 0; k < channel.size; ++k) sum += channel.y[channel.size * i + k] ** 2;
-    y[i] = Math.sqrt(sum);
+    // Squares of very large and very small numbers leave the range that their lengths are in.
+    const safe = sum > 1e-200 && sum < 1e300;
+    y[i] = safe ? Math.sqrt(sum) : Math.hypot(...channel.y.subarray(channel.size * i, channel.size * (i + 1)));
   }
   return { time: channel.time, y };
 };

@@ -14,7 +14,7 @@ import {
   Vector3,
 } from "three";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
-import type { Body, Obstacle, Scene, Shape } from "./model";
+import type { Body, Load, Obstacle, Scene, Shape } from "./model";
 
 export const vec = (p: number[]): Vector3 => new Vector3(p[0], p[1], p[2]);
 export const quat = (q: number[]): Quaternion => new Quaternion(q[1], q[2], q[3], q[0]).normalize();
@@ -93,16 +93,19 @@ function merged(parts: BufferGeometry[]): BufferGeometry {
   return mergeGeometries(parts) ?? new BufferGeometry();
 }
 
-// The body in its own frame.
+function placed(shape: Shape, sides: number): BufferGeometry[] {
+  const geometry = shapeGeometry(shape, sides);
+  return geometry ? [geometry.applyMatrix4(new Matrix4().compose(vec(shape.p), quat(shape.q), new Vector3(1, 1, 1)))] : [];
+}
+
+// The body in its own frame, without what is on it for a while.
 export function bodyGeometry(scene: Scene, index: number): BufferGeometry {
   const body: Body = scene.bodies[index];
-  const parts: BufferGeometry[] = [];
-  for (const shape of body.shapes) {
-    const geometry = shapeGeometry(shape, sidesFor(scene.bodies.length));
-    if (!geometry) continue;
-    parts.push(geometry.applyMatrix4(new Matrix4().compose(vec(shape.p), quat(shape.q), new Vector3(1, 1, 1))));
-  }
+  const parts = body.shapes.flatMap((shape) => placed(shape, sidesFor(scene.bodies.length)));
   return merged(parts.length > 0 ? parts : plainParts(scene, index));
+}
+export function loadGeometry(load: Load): BufferGeometry {
+  return merged(placed(load.shape, 24));
 }
 
 // A dot for a body of which only the centre of mass is known.

@@ -115,12 +115,13 @@ export class Stage {
     mechanism.poses.update(t);
     mechanism.poses.all.forEach((pose, i) => {
       if (!pose.known) return;
-      const geometry = mechanism.bodies.geometryOf(i);
-      if (!geometry.boundingBox) geometry.computeBoundingBox();
-      const { min, max } = geometry.boundingBox!;
-      for (let corner = 0; corner < 8; ++corner) {
-        point.set(corner & 1 ? max.x : min.x, corner & 2 ? max.y : min.y, corner & 4 ? max.z : min.z);
-        this.includeBall(point.applyQuaternion(pose.q).add(mechanism.bodies.placeOf(i)), 0);
+      for (const geometry of mechanism.bodies.geometriesOf(i)) {
+        if (!geometry.boundingBox) geometry.computeBoundingBox();
+        const { min, max } = geometry.boundingBox!;
+        for (let corner = 0; corner < 8; ++corner) {
+          point.set(corner & 1 ? max.x : min.x, corner & 2 ? max.y : min.y, corner & 4 ? max.z : min.z);
+          this.includeBall(point.applyQuaternion(pose.q).add(mechanism.bodies.placeOf(i)), 0);
+        }
       }
     });
     for (const joint of mechanism.run.scene?.joints ?? []) {

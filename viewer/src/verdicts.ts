@@ -29,24 +29,49 @@ function mark(held: boolean, words: [string, string] = ["kept", "broken"]): HTML
   return el("span", { class: held ? "mark held" : "mark broken" }, el("span", { "aria-hidden": "true" }, held ? "✓" : "✗"), ` ${held ? words[0] : words[1]}`);
 }
 
-// The whole run in one line.
-export function summary(run: Run, live: boolean): { held: boolean | null; text: string } {
-  const outcome = run.outcome;
-  if (!outcome) return { held: null, text: live ? "running" : "no result was recorded" };
-  const broken = outcome.laws.filter((l) => !l.held).length;
+// What becomes of a run in one line: the worst of all that is known of it. Green is for runs in which nothing is open.
+export type Level = "broken" | "doubt" | "open" | "held";
+
+const plural = (n: number, one: string, many = `${one}s`): string => (n === 1 ? one : many);
+
+function lawsText(outcome: Outcome): string {
   const count = outcome.laws.length;
-  if (outcome.status === "failed") return { held: false, text: `the run failed: ${[outcome.failure?.kind.replace(/_/g, " "), outcome.failure?.what].filter(Boolean).join(", ")}` };
-  if (broken > 0) return { held: false, text: broken === count ? `none of ${count} stated laws was kept` : `${broken} of ${count} stated laws broken` };
-  const kept = count === 0 ? "no laws were stated" : count === 1 ? "the stated law was kept" : `all ${count} stated laws were kept`;
-  if (outcome.status === "interrupted") return { held: null, text: `interrupted; ${kept} until then` };
-  if (outcome.status === "law_broken") return { held: false, text: "a stated law was broken" };
-  return { held: count > 0 ? true : null, text: kept };
+  return count === 0 ? "no laws were stated" : count === 1 ? "the stated law was kept" : `all ${count} stated laws were kept`;
 }
 
+// Assumptions of controllers that did not hold; empty where all did.
+function exceptions(outcome: Outcome): string {
+  const shaken = outcome.certificates.filter((c) => !c.held || c.clauses.some((k) => !k.held));
+  if (shaken.length === 0) return "";
+  const [broken, all] = [shaken.flatMap((c) => c.clauses.filter((k) => !k.held)).length, shaken.flatMap((c) => c.clauses).length];
+  const whose = shaken.map((c) => `'${c.controller}'`).join(", ");
+  return `${broken} of ${all} ${plural(all, "assumption")} of ${plural(shaken.length, "controller")} ${whose} did not hold`;
+}
+
+export function summary(run: Run, live: boolean): { level: Level; text: string } {
+  const outcome = run.outcome;
+  const cut = "the recording was cut or damaged";
+  if (!outcome) return live ? { level: "open", text: "running" } : { level: "doubt", text: run.complete ? "no result was recorded" : `no result was recorded; ${cut}` };
+  const broken = outcome.laws.filter((l) => !l.held).length;
+  const count = outcome.laws.length;
+  if (outcome.status === "failed") return { level: "broken", text: `the run failed: ${[outcome.failure?.kind.replace(/_/g, " "), outcome.failure?.what].filter(Boolean).join(", ")}` };
+  if (broken > 0) return { level: "broken", text: broken === count ? (count === 1 ? "the stated law was broken" : `none of ${count} stated laws was kept`) : `${broken} of ${count} stated laws broken` };
+  if (outcome.status === "law_broken") return { level: "broken", text: "a stated law was broken" };
+  const kept = lawsText(outcome);
+  if (outcome.status === "interrupted") return { level: "doubt", text: `interrupted; ${kept} until then` };
+  if (outcome.status === "unresolved" || outcome.unresolved) return { level: "doubt", text: `unresolved: ${outcome.unresolved || "the steps of this run do not resolve its motion"}` };
+  if (outcome.status !== "ok") return { level: "doubt", text: `status ${outcome.status}; ${kept}` };
+  if (!run.complete && !live) return { level: "doubt", text: `${cut}; ${kept}` };
+  const exception = exceptions(outcome);
+  if (exception) return { level: "doubt", text: `${exception}; ${kept}` };
+  return { level: count > 0 ? "held" : "open", text: kept };
+}
+
+const signs: Record<Level, string> = { broken: "✗", doubt: "!", open: "•", held: "✓" };
+
 function badge(run: Run, live: boolean): HTMLElement {
-  const { held, text } = summary(run, live);
-  const sign = held === null ? "•" : held ? "✓" : "✗";
-  return el("p", { class: `badge ${held === null ? "open" : held ? "held" : "broken"}` }, el("span", { "aria-hidden": "true" }, sign), ` ${text}`);
+  const { level, text } = summary(run, live);
+  return el("p", { class: `badge ${level}` }, el("span", { "aria-hidden": "true" }, signs[level]), ` ${text}`);
 }
 
 function facts(outcome: Outcome | null): [string, string][] {
@@ -127,9 +152,10 @@ function lawTable(runs: Run[]): HTMLElement | null {
 
 function certificate(c: Certificate, run: string): HTMLElement {
   const broken = c.clauses.filter((k) => !k.held);
-  const words = c.held ? "all assumptions held" : `${broken.length} of ${c.clauses.length} assumptions did not hold`;
+  const held = c.held && broken.length === 0;
+  const words = held ? "all assumptions held" : `${broken.length} of ${c.clauses.length} assumptions did not hold`;
   const clauses = c.clauses.map((k) =>
-    el("li", {}, mark(k.held, ["held", "did not hold"]), el("div", {}, el("span", { class: "what" }, k.name.replace(/_/g, " ")), el("span", { class: "about" }, k.meaning), el("span", { class: "number" }, k.text))),
+    el("li", {}, mark(k.held, ["held", k.text.startsWith("never") ? "not looked at" : "did not hold"]), el("div", {}, el("span", { class: "what" }, k.name.replace(/_/g, " ")), el("span", { class: "about" }, k.meaning), el("span", { class: "number" }, k.text))),
   );
   const rows = c.tracking.map((t) => el("tr", {}, el("th", { scope: "row" }, t.name), ...[t.final, t.rms, t.largest].map((v) => el("td", {}, withUnit(v, t.unit)))));
   const tracking = el(
@@ -139,7 +165,7 @@ function certificate(c: Certificate, run: string): HTMLElement {
     el("tbody", {}, ...rows),
   );
   const findings = c.findings.map((f) => el("li", {}, el("span", { class: "what" }, f.name.replace(/_/g, " ")), ` ${withUnit(f.value, f.unit)}`, el("span", { class: "about" }, f.how)));
-  const head = el("summary", {}, el("span", { class: "line" }, mark(c.held, ["in force", "with exceptions"]), el("span", { class: "what" }, ` ${run ? `${run}: ` : ""}${c.controller}, law ${c.law}`), el("span", { class: "number" }, words)));
+  const head = el("summary", {}, el("span", { class: "line" }, mark(held, ["in force", "with exceptions"]), el("span", { class: "what" }, ` ${run ? `${run}: ` : ""}${c.controller}, law ${c.law}`), el("span", { class: "number" }, words)));
   const made = el(
     "details",
     { class: "certificate" },
@@ -174,6 +200,9 @@ export function verdicts(data: Data): HTMLElement {
     const failure = run.outcome?.failure;
     if (failure) root.append(el("p", { class: "failure" }, el("strong", {}, `${several ? `${run.name}: ` : ""}${failure.kind.replace(/_/g, " ")}. `), failure.what));
   }
+  // What the program concluded stands before what was stated.
+  for (const run of data.runs)
+    if (run.outcome?.unresolved) root.append(el("p", { class: "failure conclusion" }, several ? el("strong", {}, `${run.name}: `) : null, run.outcome.unresolved));
   const laws = several ? lawTable(data.runs) : data.runs[0]?.outcome?.laws.length ? lawList(data.runs[0].outcome.laws) : null;
   root.append(laws ?? el("p", { class: "empty" }, data.live ? "Laws are judged when the run has ended." : data.runs.some((run) => run.outcome) ? "The scenario stated no laws." : "Without a result there are no verdicts."));
   const certificates = data.runs.flatMap((run) => (run.outcome?.certificates ?? []).map((c) => certificate(c, several ? run.name : "")));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Curves that are no functions of time: from point to point in their order, wherever they go.
 import uPlot from "uplot";
+import { isDrawable } from "./axes";
 import type { Curve } from "./series";
 
-const shown = (x: number, y: number, logX: boolean, logY: boolean): boolean => Number.isFinite(x) && Number.isFinite(y) && !(logX && x <= 0) && !(logY && y <= 0);
+const shown = (x: number, y: number | null, logX: boolean, logY: boolean): boolean => y !== null && isDrawable(x) && isDrawable(y) && !(logX && x <= 0) && !(logY && y <= 0);
 
-// The extent of curves along an axis, with room around; points that a logarithm does not have do not count.
-export function extent(curves: Curve[], axis: "x" | "y", logX: boolean, logY: boolean): [number, number] {
+// The extent of curves along an axis, nulls where there is nothing; points that a logarithm does not have do not count.
+export function extent(curves: Curve[], axis: "x" | "y", logX: boolean, logY: boolean): [number | null, number | null] {
   let [low, high] = [Infinity, -Infinity];
   for (const { time: x, y } of curves) {
     for (let i = 0; i < x.length; ++i) {
@@ -16,19 +17,15 @@ export function extent(curves: Curve[], axis: "x" | "y", logX: boolean, logY: bo
       if (v > high) high = v;
     }
   }
-  const log = axis === "x" ? logX : logY;
-  if (low > high) return log ? [0.1, 1] : [0, 1];
-  if (log) return uPlot.rangeLog(low, high, 10, false) as [number, number];
-  const room = high > low ? 0.04 * (high - low) : Math.max(1e-12, 0.1 * Math.abs(high));
-  return [low - room, high + room];
+  return low > high ? [null, null] : [low, high];
 }
 
-export function wayOf(u: uPlot, { time: x, y }: Curve, logX: boolean, logY: boolean): uPlot.Series.Paths {
+export function wayOf(u: uPlot, { time: x, y }: { time: Float64Array; y: ArrayLike<number | null> }, logX: boolean, logY: boolean): uPlot.Series.Paths {
   const stroke = new Path2D();
   const there = (i: number): boolean => i >= 0 && i < x.length && shown(x[i], y[i], logX, logY);
   for (let i = 0; i < x.length; ++i) {
     if (!there(i)) continue;
-    const [at, up] = [u.valToPos(x[i], "x", true), u.valToPos(y[i], "y", true)];
+    const [at, up] = [u.valToPos(x[i], "x", true), u.valToPos(y[i]!, "y", true)];
     if (there(i - 1)) stroke.lineTo(at, up);
     else stroke.moveTo(at, up);
     // A point without neighbours would not be seen; its circle is shorter than a dash.

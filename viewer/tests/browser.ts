@@ -44,6 +44,7 @@ export interface Invar {
     arrows: { layer: string; name: string; from: number[]; tip: number[] }[];
     ghosts: { path: string; visible: boolean; p: number[]; q: number[] }[];
     ellipsoids: { path: string; centre: number[]; halves: number[][] }[];
+    loads: { payload: string; body: number; p: number[] }[];
   };
   sample(path: string, t: number, run?: number): number[] | null;
   series(path: string, run?: number): { size: number; time: number[]; y: number[] } | null;
@@ -59,6 +60,8 @@ interface Told {
   made: boolean;
   lineTime: number;
   ranges: { x: [number, number]; y: [number, number] } | null;
+  floor: string;
+  ticks: string[];
   series: { label: string; run: number; path: string; on: boolean; now: number }[];
 }
 declare global {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { changedPixels, launch, open, projected, report, settled, type Opened } from "./browser";
-import { COARSE, data, hand, OFFSET, poses, principalStiffness, run, turned, wanted } from "./sample";
+import { COARSE, data, hand, MARK_COM, OFFSET, pack, poses, principalStiffness, run, turned, wanted } from "./sample";
 
 let browser: Browser;
 before(async () => {
@@ -157,4 +157,30 @@ test("an ellipsoid whose matrix is not complete is left out, and its entries are
   assert.ok((await page.evaluate(() => window.invar.plots())).some((p) => p.title === "stiffness xx"));
   assert.deepEqual(trouble, []);
   await close();
+});
+
+test("what is attached for a while is drawn then, and the body under it stays in place", async () => {
+  // From 2 s until 4 s a load moves the centre of mass of the flying block; its frame goes on as before.
+  const loaded = [0.3, 0.25, -0.1];
+  const during = (t: number): boolean => t >= 2 && t < 4;
+  const base = run() as { scene: { bodies: Record<string, unknown>[] }; channels: { path: string; y: unknown }[] };
+  const block = base.scene.bodies[2];
+  (block.shapes as unknown[]).push({ kind: "sphere", p: [0, 0.5, 0], q: [1, 0, 0, 0], radius: 0.1, payload: "<load>", from: 2, until: 4 });
+  block.weighed = [{ from: 2, mass: 5, com: loaded }, { from: 4, mass: 0.5, com: MARK_COM }];
+  const centre = (t: number): number[] => {
+    const { p, q } = poses(t).mark;
+    const arm = turned(q, loaded.map((x, k) => x - MARK_COM[k]));
+    return during(t) ? p.map((x, k) => x + arm[k]) : p;
+  };
+  base.channels.find((c) => c.path === "bodies/mark/p")!.y = pack(COARSE.flatMap(centre));
+  const opened = await open(browser, report("loads", data(base as unknown as Record<string, unknown>)));
+  for (const t of [1, 2, 3, 3.98, 4, 5]) {
+    const { loads } = await at(opened, t);
+    assert.deepEqual(loads.map((l) => l.payload), during(t) ? ["<load>"] : [], `at ${t} s`);
+    const { p, q } = poses(t).mark;
+    const arm = turned(q, MARK_COM);
+    for (const load of loads) load.p.forEach((x, k) => assert.ok(Math.abs(x - (p[k] - arm[k])) < 1e-9, `origin at ${t} s`));
+  }
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
 });

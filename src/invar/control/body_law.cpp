@@ -47,7 +47,8 @@ BodyLaw::BodyLaw(const Model& model, BodyLawSpec spec)
   if (!proven_)
     certificate_.guarantee = "none: joints need not allow the reference velocity, so V̇ has the power of their reactions along it";
   if (spec_.poses)
-    switches_ = certificate_.add({"hemisphere_switches", "attitude errors pass no half turn", "1", 0, names_of(model.bodies())});
+    switches_ =
+        certificate_.add({"attitude_keeps_its_side", "attitude errors that pass half a turn", "1", 0, names_of(model.bodies())});
 }
 
 std::vector<Mark> BodyLaw::marks() const {

@@ -9,11 +9,13 @@
 
 namespace invar {
 
-void Certificate::look(int clause, double t, double value, int subject) {
+void Certificate::look(int clause, double t, double value, int subject, double round_off) {
   Clause& c = clauses_[static_cast<std::size_t>(clause)];
   ++c.looks;
-  if (!std::isnan(c.worst) && !(value <= c.worst)) c.worst = value, c.worst_at = t, c.worst_subject = subject;
-  if (!(value <= c.allowed) && std::isnan(c.first)) c.first = t, c.first_value = value, c.first_subject = subject;
+  if (!std::isnan(c.worst) && !(value <= c.worst))
+    c.worst = value, c.worst_at = t, c.worst_subject = subject, c.worst_round_off = round_off;
+  if (!(value <= c.allowed + round_off) && std::isnan(c.first))
+    c.first = t, c.first_value = value, c.first_subject = subject, c.first_round_off = round_off;
 }
 
 bool Certificate::held() const {
@@ -27,10 +29,14 @@ std::string Clause::text() const {
                ? std::string()
                : fmt::format(" by '{}'", subjects[static_cast<std::size_t>(subject)]);
   };
+  const auto limit = [&](double round_off) {
+    return round_off > 0 ? fmt::format("allowed {:.3g}, round-off {:.1g}", allowed, round_off)
+                         : fmt::format("allowed {:.3g}", allowed);
+  };
   if (looks == 0) return "never looked at";
-  if (held()) return fmt::format("held: at most {:.3g}{} (allowed {:.3g})", worst, u, allowed);
-  return fmt::format("violated first at {:g} s{}: {:.3g}{} (allowed {:.3g}); worst {:.3g}{} at {:g} s{}", first,
-                     by(first_subject), first_value, u, allowed, worst, u, worst_at, by(worst_subject));
+  if (held()) return fmt::format("held: at most {:.3g}{} ({})", worst, u, limit(worst_round_off));
+  return fmt::format("violated first at {:g} s{}: {:.3g}{} ({}); worst {:.3g}{} at {:g} s{}", first, by(first_subject),
+                     first_value, u, limit(first_round_off), worst, u, worst_at, by(worst_subject));
 }
 
 void Tracking::look(double t, double error) {

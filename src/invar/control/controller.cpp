@@ -131,8 +131,7 @@ Result<void> Controller::equip(const Model& plant) {
   limited_ =
       way_.add({"actuators_within_limits", "how far inputs would have to exceed limits that cost motion", "N m or N", 0, names});
   if (!instant)
-    late_ =
-        way_.add({"actuators_keep_up", "how far lag and rate leave inputs behind the allocated ones", "N m or N", 1e-9, names});
+    late_ = way_.add({"actuators_keep_up", "how far lag and rate leave inputs behind the allocated ones", "N m or N", 0, names});
   return {};
 }
 
@@ -242,7 +241,8 @@ void Controller::look(double t, bool commanded) {
   way_.look(allocated_, t, commanded ? allocation_->relative_remainder() : std::numeric_limits<double>::quiet_NaN());
   for (int i = 0; i < static_cast<int>(inputs_.size()); ++i) {
     way_.look(limited_, t, allocation_->excess(i), i);
-    if (late_ >= 0) way_.look(late_, t, std::abs(allocation_->inputs()[i] - inputs_[i]), i);
+    const double wanted = allocation_->inputs()[i], given = inputs_[i];
+    if (late_ >= 0) way_.look(late_, t, std::abs(wanted - given), i, round_off(std::abs(wanted) + std::abs(given)));
   }
 }
 

@@ -56,11 +56,11 @@ ImpedanceLaw::ImpedanceLaw(const Model& model, ImpedanceSpec spec)
   certificate_.law = spec_.filter > 0 ? "C (44), impedance from positions" : "C (44), impedance";
   certificate_.guarantee = "passive: with the target at rest and nothing from outside V never rises";
   defined_ = certificate_.add({"law_is_defined", "the law can be evaluated", "1", 0, {}});
-  passive_clause_ = certificate_.add({"V_dot_as_promised", "|V_dot - promised|, over 1 + its terms", "W", 1e-9, {}});
-  falls_ = certificate_.add({"V_falls", "V_dot while nothing acts from outside and the target rests", "W", 1e-9, {}});
+  passive_clause_ = certificate_.add({"V_dot_as_promised", "|V_dot - promised|, over the powers at play", "1", kRoundOff, {}});
+  falls_ = certificate_.add({"V_falls", "V_dot while nothing acts from outside and the target rests", "W", 0, {}});
   disturbed_ =
       certificate_.add({"disturbance_is_absent", "|M A d|: forces from outside, errors of the model, commands that were held",
-                        "N", 1e-9, names_of(model.bodies())});
+                        "N", 0, names_of(model.bodies())});
   still_ = certificate_.add({"target_rests", "speed of the target", "m/s", 0, {}});
   if (spec_.over_steps) {
     step_clause_ =
@@ -255,29 +255,44 @@ void ImpedanceLaw::witness(const Witness& seen) {
     show(reading, carried_[static_cast<std::size_t>(joint)].force.norm());
     show(reading + 1, carried_[static_cast<std::size_t>(joint)].moment.norm());
   }
-  // What the nominal bodies get by what is known: the law, what acts by itself at this motion, reactions.
-  acts_ = port_;
-  inverse_.add_efforts(efforts_, acts_);
+  // What the nominal bodies get by what is known: the law, what acts by itself at this motion, reactions; and the sizes of it
+  // all.
+  const double length = model_.length(), gravity = model_.gravity().norm();
+  const auto size = [length](const Wrench& w) { return w.force.norm() + w.moment.norm() / length; };
+  for (Wrench& w : acts_) w = Wrench{};
   const double lost = inverse_.add_own_forces(false, acts_);
+  double force = 0, speed = target_.v.norm();
+  for (std::size_t b = 0; b < acts_.size(); ++b) {
+    force += size(acts_[b]) + size(wanted_port_[b]);
+    acts_[b] += port_[b];
+  }
+  for (const Wrench& reaction : seen.reactions) force += size(reaction);
+  inverse_.add_efforts(efforts_, acts_);
   inverse_.add_reactions(seen.reactions, acts_);
   double kinetic_rate = 0, outside = 0;
   for (std::size_t b = 0; b < seen.bodies.size(); ++b) {
     const BodyState& at = seen.bodies[b];
     const BodyAcceleration& a = seen.accelerations[b];
-    const Vec3 f = model_.bodies()[b].inertia.mass * a.a_WC,
+    const double mass = model_.bodies()[b].inertia.mass;
+    const Vec3 f = mass * a.a_WC,
                n = spun(model_.bodies()[b], at, a.alpha_WB) + at.w_WB.cross(spun(model_.bodies()[b], at, at.w_WB));
     const Vec3 d = f - acts_[b].force, m = n - acts_[b].moment;
     kinetic_rate += f.dot(at.v_WC) + n.dot(at.w_WB);
     outside += d.dot(at.v_WC) + m.dot(at.w_WB);
+    force += size({n, f}) + mass * gravity;
+    speed = std::max(speed, at.v_WC.norm() + length * at.w_WB.norm());
     acts_[b] = {m, d};
+    moved_.x[b] = {at.v_WC, at.w_WB};
   }
+  const double drift = inverse_.power_of_reactions(seen.reactions, moved_.x);  // along velocities that joints do not quite allow
   double V_dot = kinetic_rate + error_rate_.dot(spec_.stiffness * error_);
   if (spec_.filter > 0)
     V_dot += rate_.dot(spec_.damping * (error_rate_ - rate_)) + spec_.joint_damping * joint_rate_.dot(own_.rates() - joint_rate_);
   // A target that moves gives work through the spring and the damper.
   const double pulled = force_.dot(target_.v), taken = damped() + lost, promised = outside + pulled - taken;
-  certificate_.look(passive_clause_, seen.t, std::abs(V_dot - promised) / (1 + std::abs(outside) + std::abs(pulled) + taken));
-  look_at_disturbance(seen, V_dot);
+  const double power = force * speed + taken, gap = std::abs(V_dot - promised - drift);
+  certificate_.look(passive_clause_, seen.t, gap == 0 ? 0.0 : gap / power);
+  look_at_disturbance(seen, V_dot, force, power);
   look_at_stiffness();
   tracking_[0].look(seen.t, error_.norm());
   show(V_, kinetic(seen.bodies) + stored()), show(V_dot_, V_dot), show(promised_, promised);
@@ -285,11 +300,11 @@ void ImpedanceLaw::witness(const Witness& seen) {
 }
 
 // Of what disturbs, acts_, only what moves something counts.
-void ImpedanceLaw::look_at_disturbance(const Witness& seen, double V_dot) {
+void ImpedanceLaw::look_at_disturbance(const Witness& seen, double V_dot, double force, double power) {
   if (!inverse_.apply(&acts_, nullptr, moved_).ok()) return;
   const LargestWrench largest = largest_wrench(model_, seen.bodies, moved_.x);
-  certificate_.look(disturbed_, seen.t, largest.size, largest.body);
-  if (largest.size < 1e-9 && target_.v.isZero(0)) certificate_.look(falls_, seen.t, V_dot);
+  certificate_.look(disturbed_, seen.t, largest.size, largest.body, round_off(force));
+  if (largest.size <= round_off(force) && target_.v.isZero(0)) certificate_.look(falls_, seen.t, V_dot, -1, round_off(power));
   certificate_.look(still_, seen.t, target_.v.norm());
 }
 

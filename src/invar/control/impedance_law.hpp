@@ -53,7 +53,7 @@ class ImpedanceLaw final : public ControlLaw {
   double stored() const;
   double damped() const;
   double at_play(const Bodies& bodies) const;
-  void look_at_disturbance(const Witness& seen, double V_dot);
+  void look_at_disturbance(const Witness& seen, double V_dot, double force, double power);
   void look_at_stiffness();
 
   const Model& model_;

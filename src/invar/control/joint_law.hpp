@@ -14,7 +14,7 @@ struct JointAim {
   Path path;
   double rate = 1;                                        ///< Λ, 1/s
   double gain = 30;                                       ///< K: effort per unit of s
-  double robust = 0;                                      ///< κ, N m or N
+  double robust = 0;                                      ///< κ, N m or N; zero: no boundary layer
   double layer = 1e-4;                                    ///< ε, units of s
   double stiffness = 100;                                 ///< of e: PD and computed torque (there per unit of inertia)
   double damping = 20;                                    ///< of ė
@@ -39,7 +39,8 @@ struct JointLawSpec {
 /// Γ, C and Q_e are never assembled from Jacobians: with unit efforts on the freedoms the constrained inverse answers with the
 /// columns of 𝒥 Γ⁻¹, and one more solve gives what the freedoms do by themselves, a_0, at the motion ν and a reference ν_r:
 ///   Γ q̈_r + C q̇_r - Q_e = Γ (q̈_r - a_0(ν, ν_r)),     Γ q̈_r + h - Q_e = Γ (q̈_r - a_0(ν, ν)).
-/// Certificate: V = ½ sᵀ Γ s, V̇ against -sᵀ K s - sᵀ κ sat(s/ε) + sᵀ d with d from the plant's accelerations, κ > |d|.
+/// Certificate (joint_certificate.cpp): a V for every law, V̇ against what it promises with the d that acted, found from the
+/// plant's accelerations; κ > |d|, or no d where the law has no κ; all but for round-off of the forces at play.
 /// With integral action Q gets -K_i z and V gets ½ zᵀ K_i z; V̇ stays as it is, and a constant d is rejected.
 /// Angles are compared modulo a turn.
 class JointLaw final : public ControlLaw {
@@ -67,7 +68,20 @@ class JointLaw final : public ControlLaw {
   Verdict free_acceleration(const Accelerations& w, bool forces, VecX& a);
   Verdict law(double t);
   double saturated(std::size_t i) const;
+  void state_readings();
   void state_clauses();
+
+  bool is_sliding() const { return spec_.kind == JointLawSpec::Kind::SlotineLi || spec_.kind == JointLawSpec::Kind::Robust; }
+  bool is_robust() const { return robust_law_; }
+  /// V, V̇, what was promised of it; the power that its terms add up to; largest |s|/ε; what boundary layers may add.
+  struct Fall {
+    double V = std::numeric_limits<double>::quiet_NaN(), rate = V, promised = V, power = V, outside = V, within = V;
+  };
+  Fall sliding_fall();
+  Fall linear_fall();
+  Fall resting_fall();
+  void weigh_forces(const Witness& seen);
+  double rate_at_play(std::size_t i, double rate) const;
 
   const Model& model_;
   JointLawSpec spec_;
@@ -79,12 +93,14 @@ class JointLaw final : public ControlLaw {
   Eigen::LLT<MatX> factor_;       // of Γ⁻¹
   Eigen::SelfAdjointEigenSolver<MatX> eigen_;
   VecX unit_, all_;  // per freedom of the model
-  VecX wanted_, e_, e_dot_, s_, v_, v_r_, a_r_, a_0_, Q_, d_, largest_d_, weighed_;
+  VecX wanted_, e_, e_dot_, s_, v_, v_d_, v_r_, a_d_, a_r_, a_0_, Q_, d_, largest_d_, weighed_;
+  VecX vdot_, free_, at_play_, pushed_;  // of the plant; accelerations at hand; forces at play; what they could make
+  MatX gamma_;                           // Γ
   Integral integral_;
   VecX z_;
-  bool integrates_ = false;
-  std::size_t V_, V_dot_, promised_, layer_, wanted_at_;  // the last: of the first freedom, the others follow
-  int defined_, exact_, falls_, robust_, bounded_ = -1;
+  bool integrates_ = false, robust_law_ = false;              // any K_i; any κ
+  std::size_t V_, V_dot_, promised_, layer_ = 0, wanted_at_;  // the last: of the first freedom, the others follow
+  int defined_, exact_, falls_ = -1, robust_, still_ = -1, bounded_ = -1;
   double least_ = std::numeric_limits<double>::infinity(), most_ = 0;  // eigenvalues of Γ seen
 };
 

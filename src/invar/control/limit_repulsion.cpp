@@ -78,10 +78,12 @@ void LimitRepulsion::add_gradient(const ConstrainedInverse& at, Port& gradient, 
 }
 
 LimitRepulsion::Excess LimitRepulsion::excess(const ConstrainedInverse& at) const {
-  Excess worst{-std::numeric_limits<double>::infinity(), -1};
+  Excess worst{-std::numeric_limits<double>::infinity(), 0, -1};
   for (std::size_t i = 0; i < freedoms_.size(); ++i) {
-    const double q = coordinate(at, freedoms_[i]), amount = std::max(freedoms_[i].lower - q, q - freedoms_[i].upper);
-    if (!std::isnan(worst.amount) && !(amount <= worst.amount)) worst = {amount, static_cast<int>(i)};
+    const double q = coordinate(at, freedoms_[i]), below = freedoms_[i].lower - q, above = q - freedoms_[i].upper;
+    const double amount = std::max(below, above), limit = below > above ? freedoms_[i].lower : freedoms_[i].upper;
+    if (!std::isnan(worst.amount) && !(amount <= worst.amount))
+      worst = {amount, std::abs(q) + std::abs(limit), static_cast<int>(i)};
   }
   return worst;
 }

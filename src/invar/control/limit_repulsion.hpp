@@ -34,9 +34,9 @@ class LimitRepulsion {
   /// Adds the gradient as wrenches about the centres of mass, World, and its derivative along the motion of `at`.
   void add_gradient(const ConstrainedInverse& at, Port& gradient, Port& rate);
 
-  /// How far the worst of them is beyond a limit (negative within), and which.
+  /// How far the worst of them is beyond a limit (negative within), the sizes of coordinate and limit, and which.
   struct Excess {
-    double amount;
+    double amount, terms;
     int freedom;
   };
   Excess excess(const ConstrainedInverse& at) const;

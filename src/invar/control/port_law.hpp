@@ -59,6 +59,7 @@ class PortLaw : public ControlLaw {
  private:
   Verdict law(Instant at, const Bodies& bodies);
   void integrate(double t);
+  void weigh_terms(const Witness& seen);
   void look_at_disturbance(double t);
 
   const Model& model_;
@@ -70,8 +71,9 @@ class PortLaw : public ControlLaw {
   Accelerations moved_;  // by the disturbance
   std::size_t V_, V_dot_, promised_, by_joints_;
   int evaluated_, allowed_, exact_, falls_, bounded_ = -1;
-  double rate_ = 0;              // 1/s; sᵀ K_d s >= 2 rate V
-  double disturbance_most_ = 0;  // the largest sqrt(dᵀ A d) seen, N/sqrt(kg)
+  double rate_ = 0;                               // 1/s; sᵀ K_d s >= 2 rate V
+  double disturbance_most_ = 0;                   // the largest sqrt(dᵀ A d) seen, N/sqrt(kg)
+  double force_at_play_ = 0, speed_at_play_ = 0;  // N, m/s; sizes of the terms at the last look
 };
 
 }  // namespace invar

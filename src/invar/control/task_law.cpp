@@ -78,7 +78,7 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
   if (!proven_)
     certificate_.guarantee = "none: joints need not allow the reference velocity, so V̇ has the power of their reactions along it";
   reached_ = certificate_.add({"task_can_be_met", "every row of the tasks has a motion of its own", "1", 0, names});
-  switches_ = certificate_.add({"hemisphere_switches", "attitude errors pass no half turn", "1", 0, names});
+  switches_ = certificate_.add({"attitude_keeps_its_side", "attitude errors that pass half a turn", "1", 0, names});
   if (!repulsion_.empty()) {
     clearance_ = read({"clearance", "m", "least distance between what is guarded and an obstacle"});
     clear_ =
@@ -295,7 +295,7 @@ void TaskLaw::track(double t) {
   }
   if (within_ >= 0) {
     const LimitRepulsion::Excess worst = limits_.excess(inverse_);
-    certificate_.look(within_, t, worst.amount, worst.freedom);
+    certificate_.look(within_, t, worst.amount, worst.freedom, round_off(worst.terms));
   }
   certificate_.look(switches_, t, 0);
   certificate_.look(reached_, t, 0);

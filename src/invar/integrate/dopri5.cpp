@@ -39,17 +39,21 @@ void Dopri5::reset(const System&, const State& x, double) {
   error_ = y_;
   between_ = y_;
   for (VecX& k : k_) k = VecX::Zero(y_.size());
-  end_ = Instant(std::numeric_limits<double>::quiet_NaN());
   h_ = 0;
+  refused_ = 0;
+  restart();
+}
+
+void Dopri5::restart() {
+  end_ = Instant(std::numeric_limits<double>::quiet_NaN());
   proposed_ = 0;
   last_error_ = 1;
-  refused_ = 0;
 }
 
 // k1 of the step from (t, x): the last slope of the step before if it was taken exactly here, otherwise a new one.
 Verdict Dopri5::first_slope(System& system, double t, const State& x) {
   const Instant now = system.instant(t);
-  const bool again = now.t == end_.t && now.inside == end_.inside && chart_.last_at(x);
+  const bool again = now.t == end_.t && now.inside == end_.inside && equations_ == system.equations() && chart_.last_at(x);
   end_ = Instant(std::numeric_limits<double>::quiet_NaN());
   chart_.start(t, x);
   if (!again) return chart_.slope_at_start(system, t, k_[0]);
@@ -110,6 +114,8 @@ Verdict Dopri5::attempt(System& system, double t, double h, double& tried) {
 Verdict Dopri5::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
   h_ = 0;
+  const double wanted = proposed_ > 0 ? length_to_try(options_, proposed_, h) : h;
+  if (const double longest = system.prepare_step(x, wanted, false); longest < wanted) h = longest;
   if (const Verdict s = first_slope(system, t, x); !s.ok()) return s;
   if (!k_[0].allFinite()) return {Status::NotFinite};
   if (proposed_ == 0)
@@ -120,6 +126,7 @@ Verdict Dopri5::step(System& system, double t, double h, State& x, double& h_don
   if (const Verdict s = attempt_until_settled(options_, system, chart_, h, kShrink, y_, x, proposed_, tried, once); !s.ok())
     return s;
   end_ = system.instant(t + tried);
+  equations_ = system.equations();
   h_ = tried;
   h_done = tried;
   return {};

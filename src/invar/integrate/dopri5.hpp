@@ -22,6 +22,7 @@ class Dopri5 final : public Integrator {
   int order() const override { return 5; }
   bool adaptive() const override { return true; }
   void reset(const System& system, const State& x, double h) override;
+  void restart() override;
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
 
@@ -42,6 +43,7 @@ class Dopri5 final : public Integrator {
   VecX y_;                                                 // a stage, then the end of the step
   VecX error_;                                             // estimated error of the step
   Instant end_{std::numeric_limits<double>::quiet_NaN()};  // when k_[6] was taken; NaN: nothing to use again
+  long equations_ = 0;                                     // that k_[6] was taken with
   double h_ = 0;                                           // s; length of the last step
   double proposed_ = 0;                                    // s
   double last_error_ = 1;  // scaled error of the last step that was not cut short: memory of the PI control

@@ -37,6 +37,10 @@ class Integrator {
   /// are then asked of the same formulation. Methods that choose their steps, and flows, do not look at h.
   virtual void reset(const System& system, const State& x, double h) = 0;
 
+  /// Forgets earlier steps and keeps the workspaces: the right side is another one from here on. No heap. Methods that learn
+  /// nothing from one step for the next have nothing to forget.
+  virtual void restart() {}
+
   /// One step from t of at most h > 0: on return x is settled at t + h_done. No heap. Fixed-step methods take h whole; an
   /// adaptive one that reaches the end returns h_done == h exactly. When the verdict is not Ok, x is as it was and h_done 0.
   virtual Verdict step(System& system, double t, double h, State& x, double& h_done) = 0;

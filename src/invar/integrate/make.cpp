@@ -12,6 +12,7 @@
 #include "invar/integrate/rattle.hpp"
 #include "invar/integrate/rk4.hpp"
 #include "invar/integrate/semi_implicit_euler.hpp"
+#include "invar/integrate/switching.hpp"
 #include "invar/model/model.hpp"
 
 namespace invar {
@@ -135,8 +136,8 @@ Result<std::unique_ptr<Integrator>> make_integrator(std::string_view name, const
   }
   if (name == "rk4") return std::make_unique<Rk4>();
   if (name == "semi_implicit_euler") return std::make_unique<SemiImplicitEuler>();
-  if (name == "dopri5") return std::make_unique<Dopri5>(options.dopri5);
-  if (name == "radau") return std::make_unique<Radau>(options.dopri5);
+  if (name == "dopri5") return std::make_unique<Switching>(std::make_unique<Dopri5>(options.dopri5));
+  if (name == "radau") return std::make_unique<Switching>(std::make_unique<Radau>(options.dopri5));
   const std::string guess = nearest(name, integrator_names());
   const std::string hint = guess.empty() ? "known are " + joined(integrator_names()) : "did you mean '" + guess + "'?";
   return fail(ErrorKind::Option, fmt::format("there is no integrator '{}'; {}", name, hint));

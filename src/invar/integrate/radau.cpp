@@ -35,12 +35,17 @@ void Radau::reset(const System& system, const State& x, double) {
   for (VecX* v : {&f0_, &y_, &error_, &between_}) v->setZero(size);
   for (auto* group : {&z_, &f_, &w_, &old_})
     for (VecX& v : *group) v.setZero(size);
-  have_old_ = have_jacobian_ = fresh_ = false;
-  factored_ = h_ = proposed_ = last_h_ = 0;
-  last_error_ = 1;
+  h_ = 0;
   refused_ = jacobians_ = 0;
   report_ = {};
   RadauTableau::get();
+  restart();
+}
+
+void Radau::restart() {
+  have_old_ = have_jacobian_ = fresh_ = false;
+  factored_ = proposed_ = last_h_ = 0;
+  last_error_ = 1;
 }
 
 Verdict Radau::slope(System& system, double t, const VecX& y, VecX& f) {
@@ -227,6 +232,10 @@ Verdict Radau::step(System& system, double t, double h, State& x, double& h_done
   h_ = 0;
   report_ = {};
   fresh_ = false;
+  const double wanted = proposed_ > 0 ? length_to_try(options_, proposed_, h) : h;
+  if (const double longest = system.prepare_step(x, wanted, false); longest < wanted) h = longest;
+  if (equations_ != system.equations()) have_jacobian_ = have_old_ = false;
+  equations_ = system.equations();
   chart_.start(t, x);
   ++report_.evaluations;
   if (const Verdict s = chart_.slope_at_start(system, t, f0_); !s.ok()) return s;

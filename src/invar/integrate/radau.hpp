@@ -22,6 +22,7 @@ class Radau final : public Integrator {
   int order() const override { return 5; }
   bool adaptive() const override { return true; }
   void reset(const System& system, const State& x, double h) override;
+  void restart() override;
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;
   void interpolate(const System& system, double theta, State& out) const override;
   /// Newton iterations and evaluations of the last step, refused tries included.
@@ -61,6 +62,7 @@ class Radau final : public Integrator {
   VecX y_, error_;
   bool have_old_ = false;
   bool have_jacobian_ = false, fresh_ = false;  // fresh: taken at this start
+  long equations_ = 0;                          // of the last step
   double factored_ = 0;                         // s; the h of the factorizations, 0: none
   double theta_ = 0;                            // contraction of the last Newton iteration
   double h_ = 0, old_h_ = 0;                    // s

@@ -34,6 +34,8 @@ Rattle::Workspace::Workspace(const Natural& n)
       product(w),
       right(w),
       r(mu),
+      sizes(n.coordinates()),
+      paces(static_cast<std::size_t>(sizes.parts())),
       bodies(n.model().bodies().size()),
       q(VecX::Zero(n.model().nq())),
       v(VecX::Zero(n.model().nv())) {}
@@ -84,9 +86,14 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
   for (int r = 0; r < c.rows(); ++r)
     if (!k.solver.active(r)) k.mu[r] = 0;
   // A speed that moves nothing by more than a rounding within the step is no scale.
-  double last = 0, scale = std::max(x.v.lpNorm<Eigen::Infinity>(), kSlow * c.model().length() / std::abs(h));
-  // Rows are divided by h, and so is their rounding; loops make more of it (by 20 in drawn ones).
-  const double floor = 4 * 1.1e-16 * (x.q.lpNorm<Eigen::Infinity>() + c.model().length()) / std::abs(h);
+  k.sizes.restart(kSlow / std::abs(h));
+  k.sizes.raise(x.v);
+  k.sizes.measure(x.q);
+  for (std::size_t p = 0; p < k.paces.size(); ++p) {
+    const int part = static_cast<int>(p);
+    // Rows are divided by h, and so is their rounding; loops make more of it (by 20 in drawn ones).
+    k.paces[p] = {0, 4 * 1.1e-16 * (k.sizes.last(part) + k.sizes.length(part)) / std::abs(h)};
+  }
   for (int count = 1; count <= kMaxIterations; ++count) {
     ++report_.iterations;
     k.v_before = k.v_half;
@@ -109,14 +116,28 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
     k.solver.solve(k.right, k.r);
     k.w += k.right;
     k.mu += k.r;
-    const double size = k.right.lpNorm<Eigen::Infinity>();
-    if (!std::isfinite(size)) return {Status::NotFinite};
-    if (count == 1) scale = std::max(scale, k.w.lpNorm<Eigen::Infinity>());
-    const bool stalled = count > 1 && size > 0.7 * last && size <= 1e-13 * scale + 64 * floor;
-    if (size <= kRounding * scale + floor || stalled) return {};
-    last = size;
+    if (count == 1) k.sizes.raise(k.w);
+    if (!k.right.allFinite()) return {Status::NotFinite};
+    if (settled(count)) return {};
   }
+  double last = 0;
+  for (const Workspace::Pace& pace : k.paces) last = std::max(last, pace.last);
   return {Status::NotConverged, -1, -1, last};
+}
+
+// Whether the increments of all connected parts are rounding, each by its own measure.
+bool Rattle::settled(int count) {
+  Workspace& k = *work_;
+  k.sizes.measure(k.right);
+  bool all = true;
+  for (std::size_t p = 0; p < k.paces.size(); ++p) {
+    Workspace::Pace& pace = k.paces[p];
+    const double size = k.sizes.last(static_cast<int>(p)), scale = k.sizes.scale(static_cast<int>(p));
+    const bool stalled = count > 1 && size > 0.7 * pace.last && size <= 1e-13 * scale + 64 * pace.floor;
+    all = all && (size <= kRounding * scale + pace.floor || stalled);
+    pace.last = size;
+  }
+  return all;
 }
 
 Verdict Rattle::to_end(System& system, double t, double h, State& x) {

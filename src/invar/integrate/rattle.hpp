@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "invar/integrate/part_sizes.hpp"
 #include "invar/integrate/stepper.hpp"
 #include "invar/mech/natural.hpp"
 
@@ -31,12 +32,18 @@ class Rattle final : public Stepper {
     VecX w, mu, v_half, x1;         // v_half - v0, h/2 multipliers, velocity in the middle, positions at the end
     VecX v_before;                  // v_half of the iterate before
     VecX force, product, right, r;  // forces at one end, products with the mass, right sides
+    PartSizes sizes;
+    struct Pace {
+      double last = 0, floor = 0;  // m/s: the last increment, and what rounding makes of it
+    };
+    std::vector<Pace> paces;  // per connected part
     Bodies bodies;
     VecX q, v;  // joint coordinates and rates
   };
   Verdict advance(System& system, double t, double h, int depth, State& x);
   void start_over();
   Verdict to_middle(System& system, double t, double h, const State& x);
+  bool settled(int count);
   Verdict to_end(System& system, double t, double h, State& x);
   void add_forces(System& system, double t, const VecX& at, const VecX& wound, double& given, double& lost);
 

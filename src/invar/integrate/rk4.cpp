@@ -21,6 +21,7 @@ void Rk4::reset(const System&, const State& x, double) {
 Verdict Rk4::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
   h_ = 0;
+  system.prepare_step(x, h, true);
   chart_.start(t, x);
   const VecX& y0 = chart_.origin();
 

@@ -17,6 +17,7 @@ void SemiImplicitEuler::reset(const System&, const State& x, double) {
 Verdict SemiImplicitEuler::step(System& system, double t, double h, State& x, double& h_done) {
   h_done = 0;
   h_ = 0;
+  system.prepare_step(x, h, true);
   chart_.start(t, x);
   y_ = chart_.origin();
   if (const Verdict s = chart_.slope_at_start(system, t, k_); !s.ok()) return s;

@@ -49,6 +49,7 @@ Stages::Stages(const Natural& natural, const StageOptions& options)
       force_(y_),
       given_(VecX::Zero(s_)),
       lost_(given_),
+      sizes_(c_),
       rc_(VecX::Zero(newton_.copies() * c_.size())),
       rr_(VecX::Zero(newton_.multipliers() * c_.rows())),
       point_(VecX::Zero(c_.size())),
@@ -69,6 +70,8 @@ Stages::Stages(const Natural& natural, const StageOptions& options)
   }
   inverse_ = a_.inverse();
   past_.fill({z_, mu_, gamma_});
+  kept_ = {y_, w_, mu_, gamma_};
+  step_c_ = rc_, step_r_ = rr_;
 }
 
 double Stages::integral(const VecX& power, double theta) const {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "invar/geom/gauss.hpp"
+#include "invar/integrate/part_sizes.hpp"
 #include "invar/mech/natural.hpp"
 #include "invar/mech/system.hpp"
 
@@ -55,15 +56,19 @@ class Stages {
   void assemble(const State& x);
   void assemble_velocities(int i);
   void assemble_slopes(const State& x);
-  double update();
-  double speed(const VecX& v) const;
+  double update(bool from_rest);
+  void take_back(const State& x);
+  void set_scales(const State& x);
+  void take_part(double part);
+  double size_of(const VecX& increment);
+  bool approach(System& system, double t, const State& x, const VecX& carry_x, const VecX& carry_v);
   Verdict failed(Status status) const;
   void choose_rows(const State& x);
 
-  /// How far Newton's method is: increments are measured by speeds.
+  /// How far Newton's method is: increments are measured by the speeds of their connected parts.
   struct Search {
-    double scale = 0, last = 0, ratio = 0;  // m/s; the last increment, and its part of the one before where it could be measured
-    double expected = 0;                    // m/s; of the last increment, what is not rounding
+    double last = 0, ratio = 0;  // the last increment, and its part of the one before where it could be measured
+    double expected = 0;         // of the last increment, what is not rounding
     int count = 0;
     bool exact = false;  // nothing is left out of the matrix
     bool own = false;    // the matrix was made in this step
@@ -89,15 +94,20 @@ class Stages {
   // Unknowns and what follows from them, per stage.
   Each y_, w_, mu_, gamma_;  // x', v - v0, h λ, multiplier of the velocity rows
   Each before_;              // x' of the iterate before
-  Each x_, v_, z_, force_;   // positions, velocities, h v', forces
-  VecX given_, lost_;        // W
+  struct Unknowns {
+    Each y, w, mu, gamma;
+  } kept_;                  // where a shortened increment starts
+  VecX step_c_, step_r_;    // that increment
+  Each x_, v_, z_, force_;  // positions, velocities, h v', forces
+  VecX given_, lost_;       // W
   struct Past {
     Each z, mu, gamma;
   };
   static constexpr int kPast = 6, kFewest = 4;  // steps that are remembered; how many differences are taken from
   std::array<Past, kPast> past_;                // a ring
   int latest_ = 0, known_ = 0;                  // where the last one is, and how many in a row and of one length
-  VecX rc_, rr_;                                // residuals and increments, stacked
+  PartSizes sizes_;
+  VecX rc_, rr_;  // residuals and increments, stacked
   VecX point_, mass_v_, product_, row_product_, left_over_, gap_;
   Bodies bodies_;
   double h_ = 0, last_h_ = 0;

@@ -20,21 +20,13 @@ constexpr double kShare = 1e-4;
 constexpr double kNear = 1e-8, kRounding = 4e-16, kSettled = 2e-21, kStalled = 1e-13;
 // Increments above this part of the speed ask for a matrix of their own, and so do increments that shrink by less than this.
 constexpr double kFar = 1e-3, kSlow = 0.05;
+constexpr double kShortest = 1.0 / 64;  // part of an increment that is tried
 
 }  // namespace
 
-double Stages::speed(const VecX& v) const {
-  const int n = c_.per_body(), d = c_.dimension();
-  double largest = 0;
-  for (int b = 0; b < static_cast<int>(bodies_.size()); ++b) {
-    const double here = v.segment(n * b, d).norm() + c_.model().length() * v.segment(n * b + d, n - d).norm();
-    if (!(here <= largest)) largest = here;  // NaN comes through
-  }
-  return largest;
-}
-
-// Adds the increments; returns the largest one of velocities.
-double Stages::update() {
+// Adds the increments; returns the largest one of velocities, relative to its connected part. From rest the scale is what the
+// forces make of one step.
+double Stages::update(bool from_rest) {
   const int n = c_.size(), rows = c_.rows();
   double largest = 0;
   for (std::size_t k = 0; k < y_.size(); ++k) before_[k] = y_[k];
@@ -42,7 +34,8 @@ double Stages::update() {
   const auto take = [&](int copy, VecX& to) {
     point_ = rc_.segment(copy * n, n);
     to += point_;
-    const double size = speed(point_);
+    if (from_rest) sizes_.raise(point_);
+    const double size = sizes_.relative(point_);
     if (!(size <= largest)) largest = size;
   };
   for (int i = 0; i < s_; ++i) {
@@ -88,36 +81,39 @@ void Stages::choose_rows(const State& x) {
 // enough where slopes are left out of the matrix: friction may make it small by chance. Ratios of increments that rounding makes
 // say nothing: there the part that is still to come is expected to shrink as it did before.
 Stages::Advice Stages::judge(double size, Search& s) {
-  if (known_ == 0 && s.count == 1) s.scale = std::max(s.scale, size);  // from rest: what the forces make of one step
   const double last = s.last, ratio = size / last;
-  const bool first = s.count == 1, measured = !first && (last > kStalled * s.scale || contraction_ == 0);
+  const bool first = s.count == 1, measured = !first && (last > kStalled || contraction_ == 0);
   s.last = size;
   if (measured) {
     contraction_ = s.exact ? ratio : std::max(ratio, s.ratio);
     s.ratio = ratio;
   }
   s.expected = first || measured ? size : std::min(size, contraction_ * s.expected);
-  if (size <= (contraction_ == 0 ? kRounding : 0) * s.scale) return Advice::Done;
+  if (size <= (contraction_ == 0 ? kRounding : 0)) return Advice::Done;
   const double near = measured ? kNear : kStalled;
-  if (contraction_ > 0 && size <= near * s.scale && contraction_ * s.expected <= kSettled * s.scale) return Advice::Done;
-  if (first) return size > kFar * s.scale ? Advice::Renew : Advice::GoOn;
-  if (size > 2 * last && size > kFar * s.scale && s.own) return Advice::Fail;
+  if (contraction_ > 0 && size <= near && contraction_ * s.expected <= kSettled) return Advice::Done;
+  if (first) return size > kFar ? Advice::Renew : Advice::GoOn;
+  if (size > 2 * last && size > kFar && s.own) return Advice::Fail;
   if (contraction_ <= kSlow) return Advice::GoOn;
-  if (size > kStalled * s.scale) return Advice::Renew;
+  if (size > kStalled) return Advice::Renew;
   if (size <= 0.7 * last) return Advice::GoOn;
   return s.own ? Advice::Done : Advice::Renew;
 }
 
+// Where increments are measured from: the motion at the start, the last step, and what moves nothing by more than a rounding.
+void Stages::set_scales(const State& x) {
+  sizes_.restart(kResting / std::abs(h_));
+  sizes_.raise(x.v);
+  if (known_ > 0) sizes_.raise(past_[static_cast<std::size_t>(latest_)].z[0]);
+}
+
 // Newton's method with one matrix for as long as increments shrink quickly, over many steps where motion is smooth.
 Verdict Stages::iterate(System& system, double t, const State& x, const VecX& carry_x, const VecX& carry_v) {
-  predict(h_, x);
   iterated_ = false;
   const NaturalForces& forces = natural_.forces();
   Search search;
   search.exact = !forces.elastic() && !forces.dissipative() && !system.acts();
-  // A speed that moves nothing by more than a rounding within the step is no scale.
-  search.scale = std::max(speed(x.v), kResting * c_.model().length() / std::abs(h_));
-  if (known_ > 0) search.scale = std::max(search.scale, speed(past_[static_cast<std::size_t>(latest_)].z[0]));
+  set_scales(x);
   while (true) {
     if (!factored_) choose_rows(x);
     place_stages(x, carry_x, carry_v);
@@ -131,7 +127,7 @@ Verdict Stages::iterate(System& system, double t, const State& x, const VecX& ca
       contraction_ = 0;
     }
     newton_.solve(rc_, rr_);
-    const double size = update();
+    const double size = update(known_ == 0 && search.count == 0);
     ++iterations_, ++search.count;
     if (!std::isfinite(size)) return failed(Status::NotFinite);
     const Advice advice = judge(size, search);
@@ -145,30 +141,113 @@ Verdict Stages::iterate(System& system, double t, const State& x, const VecX& ca
   return {};
 }
 
-Verdict Stages::solve(System& system, double t, double h, const State& x, const VecX& carry_x, const VecX& carry_v) {
-  h_ = h;
-  iterations_ = 0;
-  // What rounding left of G v at the node is taken back by this step; anything larger belongs to the state.
+// What rounding left of G v at the node is taken back by this step; anything larger belongs to the state. So is what it left of
+// g, a little in every step: all at once would let the rounding of g itself do work. Rows are in lengths of their part, and round
+// as the positions do from which they are differences.
+void Stages::take_back(const State& x) {
   left_over_.setZero();
   if (options_.stabilised) {
     c_.apply_rows(x.q, x.v, left_over_);
-    if (!(left_over_.lpNorm<Eigen::Infinity>() <= kLeftOver * speed(x.v) / c_.model().length())) left_over_.setZero();
+    sizes_.measure(x.v);
+    for (int r = 0; r < left_over_.size(); ++r) {
+      const int part = sizes_.part_of_row(r);
+      if (!(std::abs(left_over_[r]) <= kLeftOver * sizes_.last(part) / sizes_.length(part))) left_over_[r] = 0;
+    }
   }
-  // So is what it left of g, a little in every step: all at once would let the rounding of g itself do work.
   c_.residual(x.q, gap_);
-  if (gap_.size() > 0 && gap_.lpNorm<Eigen::Infinity>() <= kGap * (1 + c_.model().length() * c_.model().length()))
-    gap_ *= kShare / h_;
-  else
-    gap_.setZero();
+  sizes_.measure(x.q);
+  for (int r = 0; r < gap_.size(); ++r) {
+    const int part = sizes_.part_of_row(r);
+    const bool rounding = std::abs(gap_[r]) <= kGap * (1 + sizes_.last(part) / sizes_.length(part));
+    gap_[r] = rounding ? gap_[r] * (kShare / h_) : 0.0;
+  }
+}
+
+Verdict Stages::solve(System& system, double t, double h, const State& x, const VecX& carry_x, const VecX& carry_v) {
+  h_ = h;
+  iterations_ = 0;
+  take_back(x);
   const bool inherited = factored_;
+  predict(h_, x);
   Verdict verdict = iterate(system, t, x, carry_x, carry_v);
   if (verdict.ok()) return verdict;
   factored_ = false;
-  if (!inherited) return verdict;
-  // The matrix of an earlier step may have led astray: once more without it.
-  verdict = iterate(system, t, x, carry_x, carry_v);
-  if (!verdict.ok()) factored_ = false;
+  if (inherited) {
+    // The matrix of an earlier step may have led astray: once more without it.
+    predict(h_, x);
+    verdict = iterate(system, t, x, carry_x, carry_v);
+    if (verdict.ok()) return verdict;
+  }
+  // Then with shortened increments, from the prediction and from constant velocities.
+  for (const bool predicted : {true, false}) {
+    if (!predicted) restart();
+    predict(h_, x);
+    factored_ = false;
+    if (!approach(system, t, x, carry_x, carry_v)) continue;
+    if (const Verdict found = iterate(system, t, x, carry_x, carry_v); found.ok()) return found;
+  }
+  factored_ = false;
   return verdict;
+}
+
+// Moves the unknowns by a part of an increment away from where they were kept.
+void Stages::take_part(double part) {
+  const int n = c_.size(), rows = c_.rows();
+  for (int i = 0; i < s_; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const int v = options_.stabilised ? s_ + i : i;
+    w_[k] = kept_.w[k] + part * step_c_.segment(v * n, n);
+    mu_[k] = kept_.mu[k] + part * step_r_.segment(v * rows, rows);
+    if (!options_.stabilised) continue;
+    y_[k] = kept_.y[k] + part * step_c_.segment(i * n, n);
+    gamma_[k] = kept_.gamma[k] + part * step_r_.segment(i * rows, rows);
+  }
+}
+
+// The largest velocity of an increment.
+double Stages::size_of(const VecX& increment) {
+  double largest = 0;
+  for (int copy = 0; copy < newton_.copies(); ++copy) {
+    point_ = increment.segment(copy * c_.size(), c_.size());
+    const double size = sizes_.relative(point_);
+    if (!(size <= largest)) largest = size;
+  }
+  return largest;
+}
+
+// Newton's method from far away: an increment is halved until the one that the same matrix would ask for next is smaller than it
+// (Deuflhard's natural monotonicity, which no scaling of the equations changes). True where increments have become small.
+bool Stages::approach(System& system, double t, const State& x, const VecX& carry_x, const VecX& carry_v) {
+  set_scales(x);
+  iterated_ = false;
+  choose_rows(x);
+  const auto look = [&] {
+    place_stages(x, carry_x, carry_v);
+    evaluate_forces(system, t, x, carry_x);
+    residual();
+  };
+  for (int count = 0; count < kMaxIterations; ++count) {
+    look();
+    assemble(x);
+    if (!newton_.factor().ok()) return false;
+    newton_.solve(rc_, rr_);
+    step_c_ = rc_, step_r_ = rr_;
+    kept_.w = w_, kept_.y = y_, kept_.mu = mu_, kept_.gamma = gamma_;
+    before_ = y_, iterated_ = true;
+    ++iterations_;
+    const double size = size_of(step_c_);
+    if (!std::isfinite(size)) return false;
+    if (size < kFar) return true;
+    double part = 1;
+    for (; part >= kShortest; part /= 2) {
+      take_part(part);
+      look();
+      newton_.solve(rc_, rr_);
+      if (size_of(rc_) <= (1 - 0.25 * part) * size) break;
+    }
+    if (part < kShortest) return false;
+  }
+  return false;
 }
 
 }  // namespace invar

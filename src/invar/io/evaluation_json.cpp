@@ -52,6 +52,7 @@ Json joints_json(const Model& model, const Evaluation& e) {
     out[j.name] = {{"q", list(e.q, j.q0, j.nq)},
                    {"v", list(e.v, j.v0, j.nv)},
                    {"vdot", list(e.vdot, j.v0, j.nv)},
+                   {"effort", list(e.efforts, j.v0, j.nv)},
                    {"force", list(e.reactions[k].force)},
                    {"moment", list(e.reactions[k].moment)},
                    {"determined", e.verdicts[k].determined}};
@@ -95,6 +96,13 @@ void add_partition(const Model& model, const Partition& p, Json& out) {
   out["J"] = jacobians;
 }
 
+Json couplings_json(const Model& model, const Evaluation& e) {
+  Json out = Json::object();
+  for (std::size_t c = 0; c < model.couplings().size(); ++c)
+    out[model.couplings()[c].name] = {{"effort", e.couplings[static_cast<Eigen::Index>(c)]}};
+  return out;
+}
+
 Json tendons_json(const Model& model, const Evaluation& e) {
   Json out = Json::object();
   for (std::size_t k = 0; k < e.tendons.size(); ++k) {
@@ -118,6 +126,7 @@ Result<std::string> evaluation_json(const Model& model, const Evaluation& e, boo
   Json out;
   out["bodies"] = bodies_json(model, e);
   out["joints"] = joints_json(model, e);
+  if (!model.couplings().empty()) out["couplings"] = couplings_json(model, e);
   if (!model.tendons().empty()) out["tendons"] = tendons_json(model, e);
   out["energy"] = {{"kinetic", energy.kinetic}, {"potential", energy.potential}, {"elastic", energy.elastic}};
   out["momentum"] = {{"linear", list(momentum.linear)}, {"angular", list(momentum.angular)}};

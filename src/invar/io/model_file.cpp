@@ -244,6 +244,7 @@ PayloadSpec read_payload(const TomlTable& t) {
   BodySpec body;
   read_mass(t, body);
   p.inertia = body.inertia;
+  p.shapes = std::move(body.shapes);
   return p;
 }
 

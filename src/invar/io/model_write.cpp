@@ -84,13 +84,17 @@ void put_inertia(std::string& out, const Inertia& inertia) {
                      text(I(2, 2)), text(I(0, 1)), text(I(0, 2)), text(I(1, 2)));
 }
 
+void put_shapes(std::string& out, const std::vector<ShapeSpec>& all) {
+  std::string shapes;
+  for (const ShapeSpec& s : all) shapes += (shapes.empty() ? "" : ", ") + text(s);
+  if (!shapes.empty()) out += "shapes = [" + shapes + "]\n";
+}
+
 void put_body(std::string& out, const BodySpec& b) {
   out += "\n[[body]]\n";
   put(out, "name", b.name);
   put_inertia(out, b.inertia);
-  std::string shapes;
-  for (const ShapeSpec& s : b.shapes) shapes += (shapes.empty() ? "" : ", ") + text(s);
-  if (!shapes.empty()) out += "shapes = [" + shapes + "]\n";
+  put_shapes(out, b.shapes);
 }
 
 void put_spring(std::string& out, const SpringSpec& s) {
@@ -183,6 +187,7 @@ std::string write_model(const ModelSpec& spec) {
     put(out, "name", p.name);
     put(out, "body", p.body);
     put_inertia(out, p.inertia);
+    put_shapes(out, p.shapes);
   }
   if (!spec.initial.empty()) out += "\n[initial]\n";
   for (const auto& [joint, q] : spec.initial)

@@ -95,6 +95,7 @@ Json control_json(const ControlAccount& c) {
                   {"meaning", clause.meaning},
                   {"unit", clause.unit},
                   {"allowed", number(clause.allowed)},
+                  {"round_off", number(clause.worst_round_off)},
                   {"held", clause.held()},
                   {"worst", number(clause.worst)},
                   {"worst_at", number(clause.worst_at)},
@@ -132,7 +133,8 @@ const char* status_word(const Outcome& outcome) {
     case Outcome::End::Failed: return "failed";
     case Outcome::End::Finished: break;
   }
-  return outcome.laws_held() ? "ok" : "law_broken";
+  if (!outcome.laws_held()) return "law_broken";
+  return outcome.unresolved.empty() ? "ok" : "unresolved";
 }
 
 std::string result_json(const Scenario& scenario, const Outcome& outcome) {
@@ -141,6 +143,7 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
   out["program"] = "invar";
   out["status"] = status_word(outcome);
   if (outcome.end == Outcome::End::Failed) out["failure"] = {{"kind", name(outcome.verdict.status)}, {"what", outcome.words}};
+  if (!outcome.unresolved.empty()) out["unresolved"] = outcome.unresolved;
   out["laws"] = Json::array();
   for (const LawResult& law : outcome.laws) out["laws"].push_back(law_json(law));
 

@@ -9,10 +9,10 @@
 namespace invar {
 namespace {
 
-Inertia read_inertia_of(const TomlTable& t) {
+BodySpec read_mass_of(const TomlTable& t) {
   BodySpec body;
   read_mass(t, body);
-  return body.inertia;
+  return body;
 }
 
 std::optional<Pose> optional_pose(const TomlTable& t, const char* key) {
@@ -38,8 +38,11 @@ AddBody read_addition(const TomlTable& t) {
 }
 
 Edit read_kind(const TomlTable& t, const std::string& kind) {
-  if (kind == "set_inertia") return SetInertia{t.string("body"), read_inertia_of(t)};
-  if (kind == "attach") return Attach{t.string("name"), t.string("body"), read_inertia_of(t)};
+  if (kind == "set_inertia") return SetInertia{t.string("body"), read_mass_of(t).inertia};
+  if (kind == "attach") {
+    BodySpec load = read_mass_of(t);
+    return Attach{t.string("name"), t.string("body"), load.inertia, std::move(load.shapes)};
+  }
   if (kind == "detach") return Detach{t.string("name")};
   if (kind == "set_joint_frame")
     return SetJointFrame{t.string("joint"), optional_pose(t, "at_parent"), optional_pose(t, "at_child")};

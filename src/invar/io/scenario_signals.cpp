@@ -127,6 +127,11 @@ void place_driven(const TomlTable& root, const Model& model, const Drive& drive,
                               "{:g}; leave it out, and it starts where its drive does",
                               joint.name, aim.q, aim.v, here, rate));
     if (start.by_bodies) continue;
+    // Of its joint a drive names one freedom; the others follow the loops.
+    if (start.follows.empty()) start.follows.assign(static_cast<std::size_t>(model.nv()), false);
+    if (!start.named[static_cast<std::size_t>(aim.joint)])
+      for (int k = 0; k < joint.nv; ++k) start.follows[static_cast<std::size_t>(joint.v0 + k)] = true;
+    start.follows[static_cast<std::size_t>(joint.v0 + aim.freedom)] = false;
     start.named[static_cast<std::size_t>(aim.joint)] = true;
     start.joints.q[joint.q0 + aim.freedom] = aim.q;
     start.joints.v[joint.v0 + aim.freedom] = aim.v;

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "invar/mech/joint_rows.hpp"
 #include "invar/mech/projection.hpp"
 #include "invar/mech/unreduced.hpp"
 
@@ -102,6 +105,41 @@ JointState with_driven(const Model& model, JointState joints) {
   return joints;
 }
 
+// The largest residuals in parts of the mechanism: angles as they are, displacements over its length, so that neither units nor
+// size matter. What rounding of positions leaves is no residual: far away from the World origin it is more than near it.
+ConstraintError relative_error(const Model& model, const Bodies& bodies, const VecX& wound) {
+  const double length = model.length();
+  double far = 0, fast = 0;
+  for (const BodyState& b : bodies)
+    far = std::max(far, b.p_WC.norm()), fast = std::max(fast, b.v_WC.norm() + b.w_WB.norm() * (b.p_WC.norm() + length));
+  constexpr double kRounding = 64 * 2.2e-16;
+  ConstraintError out;
+  const auto raise = [&](int joint, double position, double velocity) {
+    if (!(position <= out.position)) out.position = position, out.joint = joint;
+    if (!(velocity <= out.velocity)) out.velocity = velocity;
+  };
+  const auto less = [](double a, double b) { return std::isfinite(a) ? std::max(0.0, std::abs(a) - b) : a; };
+  JointAt at;
+  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
+    const Residual gap = joint_residual(model, j, bodies), rate = joint_residual_rate(model, j, bodies);
+    joint_at(model, j, bodies, false, at);
+    for (Eigen::Index k = 0; k < gap.size(); ++k) {
+      const Vec6 row = at.C.row(k).transpose();
+      const double unit = 1 / (length * row_size(row, length)), linear = row.tail<3>().norm() * unit;
+      raise(j, less(unit * gap[k], kRounding * far * linear), less(unit * rate[k], kRounding * fast * linear));
+    }
+  }
+  VecX q(model.nq()), v(model.nv());
+  joint_coordinates(model, bodies, q, v);
+  unwind(model, wound, q);
+  for (int c = 0; c < static_cast<int>(model.couplings().size()); ++c) {
+    const Coupling& coupling = model.couplings()[static_cast<std::size_t>(c)];
+    const double unit = turns(model.joints()[coupling.joint].kind, coupling.freedom) ? 1 : 1 / length;
+    raise(-1, std::abs(unit * coupling_residual(model, c, q)), std::abs(unit * coupling_residual_rate(model, c, q, v)));
+  }
+  return out;
+}
+
 // A body that has no joint has no residual either: numbers are looked at before residuals are.
 Result<void> expect_finite(const Model& model, const Bodies& bodies) {
   for (int b = 0; b < static_cast<int>(bodies.size()); ++b) {
@@ -162,7 +200,10 @@ Result<Bodies> make_consistent(const Model& model, Bodies guess, double toleranc
   Accelerations unused(guess.size());
   std::vector<Wrench> none(model.joints().size());
   Verdict verdict = solver.solve(guess, KktInput{.dynamics = false}, unused, none);
-  if (verdict.status != Status::NoInertia) verdict = projection.positions(guess, wound, tolerance, 100);
+  // Projection goes on while residuals fall; what is left is judged in parts of the mechanism.
+  if (verdict.status != Status::NoInertia)
+    verdict = projection.positions(guess, wound, tolerance * std::max(1.0, model.length()), 100);
+  if (verdict.ok() && !(relative_error(model, guess, wound).position <= tolerance)) verdict = {Status::NotConverged};
   if (verdict.ok()) verdict = projection.velocities(guess, wound);
   if (verdict.ok()) return guess;
   if (verdict.status == Status::NoInertia)
@@ -176,10 +217,11 @@ Result<Bodies> make_consistent(const Model& model, Bodies guess, double toleranc
 Result<void> expect_consistent(const Model& model, const Bodies& bodies, double tolerance, const VecX& turns) {
   if (const auto finite = expect_finite(model, bodies); !finite) return finite;
   const VecX wound = wound_at(model, bodies, turns);
-  const ConstraintError error = constraint_error(model, bodies, wound);
+  const ConstraintError error = relative_error(model, bodies, wound);
   if (error.position <= tolerance && error.velocity <= tolerance) return {};
   return fail(ErrorKind::State,
-              fmt::format("the state does not meet the joints: position residual {:.3g} (m or rad), velocity residual {:.3g}{}",
+              fmt::format("the state does not meet the joints: position residual {:.3g} (rad, or parts of the mechanism's "
+                          "length), velocity residual {:.3g}{}",
                           error.position, error.velocity,
                           error.joint < 0 ? "" : ", largest at joint '" + model.joints()[error.joint].name + "'"));
 }

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/mech/passage.hpp"
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendons.hpp"
 #include "invar/mech/turns.hpp"
-#include "invar/mech/verdicts.hpp"
 #include "invar/model/edit.hpp"
 
 namespace invar {
@@ -56,6 +56,12 @@ Augmented::Augmented(const Model& model, const AugmentedOptions& options)
       port_(model.bodies().size()),
       coupling_q_(VecX::Zero(static_cast<int>(model.couplings().size()))) {}
 
+Augmented::~Augmented() = default;
+
+long Augmented::equations() const { return passage_ ? passage_->version() : 0; }
+bool Augmented::passes() const { return passage_ && passage_->active(); }
+bool Augmented::approaches() const { return passage_ && passage_->watching(); }
+
 void Augmented::set(const Bodies& bodies, State& x, const VecX& turns) {
   const int n = static_cast<int>(bodies.size());
   x.q.resize(kQ * n);
@@ -65,6 +71,23 @@ void Augmented::set(const Bodies& bodies, State& x, const VecX& turns) {
   solver_.solve(bodies, KktInput{.dynamics = false, .settled = true}, accelerations_,
                 reactions_);  // a failure shows again in the first step
   begin_turns(model(), bodies, turns, x);
+  if (solver_.closes_loops()) {
+    if (!passage_) {
+      passage_ = std::make_unique<Passage>(model());
+      in_band_ = std::make_unique<Projection>(model(), *passage_);
+    }
+    passage_->begin(bodies, x.wound);
+  }
+}
+
+double Augmented::prepare_step(const State& x, double h, bool whole) {
+  if (!passage_) return h;
+  bodies(x, bodies_);
+  return prepare_step(bodies_, x.wound, h, whole);
+}
+
+double Augmented::prepare_step(const Bodies& bodies, const VecX& wound, double h, bool whole) {
+  return passage_ ? passage_->prepare(bodies, wound, h, whole, solver_.mobility().sine) : h;
 }
 
 void Augmented::bodies(const State& x, Bodies& out) const {
@@ -78,7 +101,7 @@ void Augmented::bodies(const State& x, Bodies& out) const {
 }
 
 // Efforts on the freedoms, then one solve. `wound` tells whole turns.
-Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX* wound) {
+Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX* wound, bool reactions) {
   efforts_ = load.efforts;
   dissipation_ = 0;
   input_ = {.port = &load.port, .efforts = &efforts_};
@@ -101,7 +124,9 @@ Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX
     if (wound)
       input_.coupling_bias = &projection_.baumgarte_couplings(bodies, *wound, options_.baumgarte_alpha, options_.baumgarte_beta);
   }
-  return solver_.solve(bodies, input_, accelerations_, reactions_);
+  if (!passes()) return solver_.solve(bodies, input_, accelerations_, reactions_);
+  input_.reactions = reactions;
+  return passage_->solve(bodies, input_, accelerations_, reactions_);
 }
 
 Verdict Augmented::solve(const Bodies& bodies, const Load& load, Accelerations& accelerations, std::vector<Wrench>& reactions) {
@@ -125,7 +150,7 @@ Verdict Augmented::solve_into(const Bodies& bodies, const Load& load, const VecX
 
 Verdict Augmented::rate(const State& x, const Load& load, Rate& rate) {
   bodies(x, bodies_);
-  const Verdict verdict = accelerate(bodies_, load, &x.wound);
+  const Verdict verdict = accelerate(bodies_, load, &x.wound, false);
   rate.v = x.v;
   rate.a.resize(x.v.size());
   for (int b = 0; b < static_cast<int>(bodies_.size()); ++b)
@@ -151,12 +176,17 @@ Verdict Augmented::evaluate_bodies(const VecX& wound, const Load& load, Evaluati
   out.accelerations = accelerations_;
   out.reactions = reactions_;
   out.couplings.resize(coupling_q_.size());
-  for (int c = 0; c < out.couplings.size(); ++c) out.couplings[c] = solver_.coupling_effort(c);
+  for (int c = 0; c < out.couplings.size(); ++c)
+    out.couplings[c] = passes() ? passage_->coupling_effort(c) : solver_.coupling_effort(c);
   // Where rows depend on each other, the reactions of least norm: the same in every World, order and unit.
   out.verdicts.assign(reactions_.size(), JointVerdict{});
   if (verdict.ok() && solver_.mobility().rank < solver_.mobility().rows) {
-    const Redundancy redundancy = solver_.graph().least_norm(out.bodies, input_, out.accelerations, out.reactions, out.couplings);
-    out.verdicts = joint_verdicts(model(), out.bodies, solver_.graph().assembly(), redundancy);
+    // In a band they are of least norm already: only what determines them is asked for.
+    Accelerations& accelerations = passes() ? accelerations_ : out.accelerations;
+    std::vector<Wrench>& reactions = passes() ? reactions_ : out.reactions;
+    VecX efforts = out.couplings;
+    solver_.least_norm(out.bodies, input_, accelerations, reactions, passes() ? efforts : out.couplings,
+                       options_.verdicts ? &out.verdicts : nullptr);
   }
   joint_coordinates(model(), out.bodies, out.q, out.v);
   unwind(model(), wound, out.q);
@@ -190,6 +220,14 @@ void Augmented::pull(const VecX& u, const VecX& v, VecX& u_dot) const {
 }
 
 Verdict Augmented::project(Bodies& bodies, const VecX& wound) {
+  if (passes()) {
+    passage_->set_level(Passage::Level::Position);
+    Verdict verdict = in_band_->positions(bodies, wound, 1e-6 * (1 + model().length()), 8);
+    passage_->set_level(Passage::Level::Velocity);
+    if (verdict.ok()) verdict = in_band_->velocities(bodies, wound);
+    passage_->set_level(Passage::Level::Acceleration);
+    return verdict;
+  }
   // The drift of one step is tiny: two corrections reach round-off; 1e-6 is far above it and far below a wrong assembly.
   const Verdict verdict = projection_.positions(bodies, wound, 1e-6 * (1 + model().length()), 8);
   return verdict.ok() ? projection_.velocities(bodies, wound) : verdict;
@@ -198,6 +236,7 @@ Verdict Augmented::project(Bodies& bodies, const VecX& wound) {
 // Nothing but the solver keeps numbers of the model.
 bool Augmented::adopt(const Change& change) {
   if (change.structure || !solver_.refresh()) return false;
+  passage_.reset(), in_band_.reset();
   coupling_q_.setZero();
   q_.setZero();
   v_.setZero();

@@ -6,10 +6,13 @@
 
 namespace invar {
 
+class Passage;
+
 struct AugmentedOptions {
   bool project = true;         ///< settle() moves every step's end back onto position and velocity constraints
   double baumgarte_alpha = 0;  ///< 1/s; with beta: J a = gamma - 2 alpha J v - beta² residual
   double baumgarte_beta = 0;   ///< 1/s
+  bool verdicts = true;        ///< evaluate() says which reactions follow from the motion; that takes a basis of self-stresses
 };
 
 /// Paper A: every body with its six velocities, every joint a constraint, A (19): accelerations and all joint reactions.
@@ -20,6 +23,7 @@ struct AugmentedOptions {
 class Augmented final : public Formulation {
  public:
   explicit Augmented(const Model& model, const AugmentedOptions& options = {});
+  ~Augmented() override;
 
   using Formulation::set;
   void set(const Bodies& bodies, State& x, const VecX& turns) override;
@@ -29,6 +33,8 @@ class Augmented final : public Formulation {
   void retract(const State& from, const VecX& u, State& to) const override;
   void pull(const VecX& u, const VecX& v, VecX& u_dot) const override;
   Verdict settle(State& x) override;
+  double prepare_step(const State& x, double h, bool whole) override;
+  long equations() const override;
   [[nodiscard]] bool adopt(const Change& change) override;
 
   /// The bare solve from Bodies: accelerations and reactions under a load (passive joints included; angles taken within half
@@ -44,6 +50,11 @@ class Augmented final : public Formulation {
   /// Bodies moved onto position and velocity constraints from nearby.
   Verdict evaluate_bodies(const VecX& wound, const Load& load, Evaluation& out);
   Verdict project(Bodies& bodies, const VecX& wound);
+  double prepare_step(const Bodies& bodies, const VecX& wound, double h, bool whole);
+  /// Whether the present step passes a singular configuration: only then solve knows the equations there.
+  bool passes() const;
+  /// Whether it nears one, or leaves it.
+  bool approaches() const;
 
   /// Rank, freedoms and how often they changed.
   const Mobility& mobility() const override { return solver_.mobility(); }
@@ -51,7 +62,7 @@ class Augmented final : public Formulation {
   Projection& projection() { return projection_; }
 
  private:
-  Verdict accelerate(const Bodies& bodies, const Load& load, const VecX* wound);
+  Verdict accelerate(const Bodies& bodies, const Load& load, const VecX* wound, bool reactions = true);
   Verdict solve_into(const Bodies& bodies, const Load& load, const VecX* wound, Accelerations& accelerations,
                      std::vector<Wrench>& reactions);
 
@@ -59,14 +70,16 @@ class Augmented final : public Formulation {
   std::vector<int> measured_;  // joints whose coordinates every call needs: passive parts, couplings
   Unreduced solver_;
   Projection projection_;
-  Bodies bodies_;                  // of the state being worked on
-  Accelerations accelerations_;    // per body
-  std::vector<Wrench> reactions_;  // per joint
-  VecX q_, v_, efforts_;           // joint coordinates, rates; commanded plus passive efforts
-  Port port_;                      // per body: the load and what tendons add
-  VecX coupling_q_;                // per coupling: driving coordinate
-  KktInput input_;                 // of the last solve
-  double dissipation_ = 0;         // W
+  std::unique_ptr<Passage> passage_;     // where there are loops, once a motion has begun
+  std::unique_ptr<Projection> in_band_;  // with its rows
+  Bodies bodies_;                        // of the state being worked on
+  Accelerations accelerations_;          // per body
+  std::vector<Wrench> reactions_;        // per joint
+  VecX q_, v_, efforts_;                 // joint coordinates, rates; commanded plus passive efforts
+  Port port_;                            // per body: the load and what tendons add
+  VecX coupling_q_;                      // per coupling: driving coordinate
+  KktInput input_;                       // of the last solve
+  double dissipation_ = 0;               // W
 };
 
 }  // namespace invar

@@ -87,6 +87,12 @@ class Formulation {
   /// not follow edits: then a new formulation is needed. No heap.
   [[nodiscard]] virtual bool adopt(const Change& change) { return (void)change, false; }
 
+  /// Before a step of about h from the settled state x: the equations of the step are chosen, which stay the same all through it
+  /// (near a singular configuration others hold than elsewhere: see Passage). Returns how long it may be, h at most; h where the
+  /// step is `whole`, of fixed length. And a number that changes whenever the equations do.
+  virtual double prepare_step(const State& x, double h, bool whole) { return (void)x, (void)whole, h; }
+  virtual long equations() const { return 0; }
+
   /// Names of the coordinates that describe the motion at present, where that is a choice ("a, b"); otherwise empty.
   virtual std::string chosen_coordinates() const { return {}; }
 

@@ -4,26 +4,27 @@
 #include <vector>
 
 #include "invar/mech/front_tree.hpp"
+#include "invar/mech/rank.hpp"
 
 namespace invar {
 
-/// Thresholds of the rank decision, pure numbers. `weak` is far above round-off so that no noise is ever taken for a pivot;
-/// what it sets aside wrongly comes back as border.
-struct RankTolerance {
-  double weak = 1e-6;       ///< squared sine of the angle between a row and those before it, below which it is set aside
-  double null = 1e-12;      ///< |Jᵀ n| below which a row set aside is redundant without further questions
-  double singular = 1e-10;  ///< smallest singular value that counts as independent
-};
-
-/// Cholesky factor of S = J W Jᵀ + c in fronts, W the inverse masses, with rows that were set aside left out.
-/// Rows are those of the KktStructure; vectors of rows are in its order.
+/// Factor L D Lᵀ of S = J W Jᵀ + c in fronts, W the inverse masses, with rows that were set aside left out. Without idle
+/// directions D = 1. Idle directions are further rows of the structure, from its block first_idle on, one block per body and
+/// front: their columns are −J Z, what they have on the diagonal is not positive, and their D is −1 (docs/augmented.md). Rows are
+/// those of the KktStructure; vectors of rows are in its order.
 class FrontFactor {
  public:
   explicit FrontFactor(const KktStructure& structure);
+  /// With idle directions, and the rows that `chosen` kept.
+  FrontFactor(const KktStructure& structure, FrontTree tree, int first_idle, const FrontFactor& chosen);
 
   /// Takes the numbers of S. Without inverse masses W := 1 and c := 1 where c > 0: the neutral metric, geometry only.
   void take(const std::vector<Mat6>& jacobian, const std::vector<Mat6>& inverse_mass, const VecX& compliance);
   void take_neutral(const std::vector<Mat6>& jacobian, const VecX& compliance);
+
+  /// The idle directions of one block, after take: rows of `row` and `column` so that row · W Jᵀ = J · columnᵀ is their share of
+  /// S (both −J Z), their diagonal (not positive), and the size of the pivot that strong rows would give.
+  void take_idle(int block, const Mat6& row, const Mat6& column, const Vec6& diagonal, const Vec6& size);
 
   /// Threshold elimination: inside a front the strongest row goes first, rows weaker than `weak` are set aside.
   void choose(double weak);
@@ -45,10 +46,16 @@ class FrontFactor {
   double ratio(int row) const { return ratio_[static_cast<std::size_t>(row)]; }
   /// Multiply-adds of one factorization.
   double operations() const { return tree_.operations; }
+  const FrontTree& tree() const { return tree_; }
+  /// Kept rows of a front in the order of elimination, as places among its pivots.
+  std::span<const int> kept_pivots(std::size_t front) const {
+    return {order_.data() + tree_.fronts[front].first_pivot, static_cast<std::size_t>(kept_in_front_[front])};
+  }
 
   const std::vector<int>& row_at() const { return tree_.row_at; }
 
  private:
+  FrontFactor(const KktStructure& structure, FrontTree tree, int first_idle);
   struct alignas(64) Padded {
     double column[6][8];  // rows 0..5 of a touch, two rows of zeros
   };
@@ -63,14 +70,17 @@ class FrontFactor {
   void substitute(std::size_t first, std::size_t last);
   std::size_t home(int row) const;
   void note_ratios(const Front& front, int kept);
+  void bring_idle_forward(const Front& front, int kept);
   double* panel(const Front& front) { return panels_.data() + front.panel; }
   double* update(const Front& front) { return stack_[front.parity].data() + front.update; }
   int kept_in(std::size_t f) const { return kept_in_front_[f]; }
 
   KktStructure structure_;
   FrontTree tree_;
+  int first_idle_;                  // block
   std::vector<Padded> j_, t_;       // touches: J and J W
   std::vector<double> compliance_;  // elimination positions
+  std::vector<double> idle_size_;   // elimination positions, idle directions only
   std::vector<double> panels_;
   std::vector<double> stack_[2];
   std::vector<double> packing_;

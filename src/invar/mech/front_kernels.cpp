@@ -19,8 +19,10 @@ inline std::size_t at(int row, int column, int stride) {
   return static_cast<std::size_t>(row) + static_cast<std::size_t>(column) * static_cast<std::size_t>(stride);
 }
 
-// C (V vectors x columns) -= A B^T, steps of A and B from one column of the product to the next.
-template <int V, int Columns>
+enum class Sign { Minus, Plus };
+
+// C (V vectors x columns) -= A B^T (or +=), steps of A and B from one column of the product to the next.
+template <int V, int Columns, Sign S = Sign::Minus>
 inline void tile(double* c, int c_stride, const double* a, const double* b, int step, int depth) {
   Lanes sum[Columns][V] = {};
   for (int p = 0; p < depth; ++p) {
@@ -32,23 +34,27 @@ inline void tile(double* c, int c_stride, const double* a, const double* b, int 
     b += step;
   }
   for (int k = 0; k < Columns; ++k)
-    for (int v = 0; v < V; ++v) reinterpret_cast<Lanes*>(c + at(0, k, c_stride))[v] -= sum[k][v];
+    for (int v = 0; v < V; ++v) {
+      Lanes& entry = reinterpret_cast<Lanes*>(c + at(0, k, c_stride))[v];
+      entry = S == Sign::Minus ? entry - sum[k][v] : entry + sum[k][v];
+    }
 }
 
-template <int Columns>
+template <int Columns, Sign S>
 inline void strip(double* c, int c_stride, int rows, const double* a, const double* b, int stride, int depth) {
   int i = 0;
-  for (; i + kLanes < rows; i += kTile) tile<2, Columns>(c + i, c_stride, a + i, b, stride, depth);
-  if (i < rows) tile<1, Columns>(c + i, c_stride, a + i, b, stride, depth);
+  for (; i + kLanes < rows; i += kTile) tile<2, Columns, S>(c + i, c_stride, a + i, b, stride, depth);
+  if (i < rows) tile<1, Columns, S>(c + i, c_stride, a + i, b, stride, depth);
 }
 
+template <Sign S = Sign::Minus>
 inline void subtract_strip(double* c, int c_stride, int rows, int columns, const double* a, const double* b, int stride,
                            int depth) {
   switch (columns) {
-    case 1: return strip<1>(c, c_stride, rows, a, b, stride, depth);
-    case 2: return strip<2>(c, c_stride, rows, a, b, stride, depth);
-    case 3: return strip<3>(c, c_stride, rows, a, b, stride, depth);
-    default: return strip<4>(c, c_stride, rows, a, b, stride, depth);
+    case 1: return strip<1, S>(c, c_stride, rows, a, b, stride, depth);
+    case 2: return strip<2, S>(c, c_stride, rows, a, b, stride, depth);
+    case 3: return strip<3, S>(c, c_stride, rows, a, b, stride, depth);
+    default: return strip<4, S>(c, c_stride, rows, a, b, stride, depth);
   }
 }
 
@@ -112,17 +118,21 @@ void factor_corner(double* panel, int stride, int rows, int j) {
   }
 }
 
+void factor_corner(double* panel, int stride, int rows, int j, int n) {
+  switch (n) {
+    case 1: return factor_corner<1>(panel, stride, rows, j);
+    case 2: return factor_corner<2>(panel, stride, rows, j);
+    case 3: return factor_corner<3>(panel, stride, rows, j);
+    default: return factor_corner<4>(panel, stride, rows, j);
+  }
+}
+
 void factor_in_place(double* panel, int stride, int rows, int columns) {
   for (int j = 0; j < columns; j += 4) {
     const int n = std::min(4, columns - j);
     const int top = j / 8 * 8;
     if (j > 0) subtract_strip(panel + at(top, j, stride), stride, rows - top, n, panel + top, panel + j, stride, j);
-    switch (n) {
-      case 1: factor_corner<1>(panel, stride, rows, j); break;
-      case 2: factor_corner<2>(panel, stride, rows, j); break;
-      case 3: factor_corner<3>(panel, stride, rows, j); break;
-      default: factor_corner<4>(panel, stride, rows, j);
-    }
+    factor_corner(panel, stride, rows, j, n);
   }
 }
 
@@ -138,6 +148,28 @@ void factor_columns(double* panel, int stride, int rows, int columns, double* pa
     if (next >= columns) break;
     pack(panel + at(next, j, stride), stride, rows - next, depth, packing);
     subtract_packed(panel + at(next, next, stride), stride, rows - next, columns - next, packing, depth);
+  }
+}
+
+// Four columns at a time: what the rows before leave, turned in sign, then what the idle directions before leave of that.
+void factor_idle(double* panel, int stride, int rows, int first, int columns) {
+  for (int j = first; j < first + columns; j += 4) {
+    const int n = std::min(4, first + columns - j);
+    const int top = j / 8 * 8;
+    if (first > 0) subtract_strip(panel + at(top, j, stride), stride, rows - top, n, panel + top, panel + j, stride, first);
+    for (int k = j; k < j + n; ++k)
+      for (int i = top; i < rows; ++i) panel[at(i, k, stride)] = -panel[at(i, k, stride)];
+    if (j > first)
+      subtract_strip(panel + at(top, j, stride), stride, rows - top, n, panel + at(top, first, stride),
+                     panel + at(j, first, stride), stride, j - first);
+    factor_corner(panel, stride, rows, j, n);
+  }
+}
+
+void add_square(double* u, int u_stride, int n, const double* l, int stride, int depth) {
+  for (int j = 0; j < n; j += 4) {
+    const int top = j / 8 * 8;
+    subtract_strip<Sign::Plus>(u + at(top, j, u_stride), u_stride, n - top, std::min(4, n - j), l + top, l + j, stride, depth);
   }
 }
 

@@ -14,6 +14,12 @@ std::size_t packing_size(int rows);
 /// A pivot that is not positive leaves a NaN on the diagonal.
 void factor_columns(double* panel, int stride, int rows, int columns, double* packing);
 
+/// The columns behind them whose pivots are negative: columns first .. first+columns-1 become L with D = -1, P = L D L^T.
+void factor_idle(double* panel, int stride, int rows, int first, int columns);
+
+/// U += L L^T on the lower part, L being n x depth: what such columns leave.
+void add_square(double* u, int u_stride, int n, const double* l, int stride, int depth);
+
 /// U -= L L^T on the lower part, L being n x depth.
 void subtract_square(double* u, int u_stride, int n, const double* l, int stride, int depth, double* packing);
 

@@ -23,7 +23,8 @@ struct FrontRun {
 /// A dense piece of the Cholesky factor: `pivots` columns, `rows` = pivots + update rows, all in elimination order.
 struct Front {
   int first_pivot = 0;  ///< elimination position of its first row
-  int pivots = 0;
+  int pivots = 0;       ///< rows, then idle directions
+  int idle = 0;         ///< how many of them are idle directions
   int rows = 0;
   int parent = -1;
   int first_descendant = 0;             ///< fronts first_descendant .. this one are its subtree
@@ -38,11 +39,21 @@ struct Front {
   int updates() const { return rows - pivots; }
 };
 
+/// What a front eliminates and couples, in blocks; a front comes before its parent.
+struct FrontPiece {
+  std::vector<int> pivots;
+  std::vector<int> updates;
+  int parent = -1;
+};
+
 /// Symbolic analysis of S = J M⁻¹ Jᵀ, once per topology: a fill-reducing order of the blocks, fronts in postorder, and the
 /// index lists that assembly and substitution follow. Law: every nonzero of the factor lies in a front.
 struct FrontTree {
   explicit FrontTree(const KktStructure& structure);
+  /// The same fronts with idle directions in them: blocks from first_idle on, which stand last among the pivots of their front.
+  FrontTree(const KktStructure& structure, std::vector<FrontPiece> pieces, int first_idle);
 
+  std::vector<FrontPiece> pieces;     // as laid out below
   std::vector<Front> fronts;          // postorder
   std::vector<int> children;          // fronts
   std::vector<int> update_positions;  // elimination positions of the update rows of each front

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// With W = M⁻¹ the KKT problem is S F = b, S = J W Jᵀ + c, b = J W f − γ, x = W (f − Jᵀ F). Over the kept rows A this is one
-// solve with the fronts. A border row adds a vector n with S_A n = 0: F = F_A + Σ n φ. The n are made orthonormal in S, that
-// is their g = Jᵀ n in W, so φ = gᵀ W f − nᵀ γ. Refinement repeats the solve on both residuals of the original problem.
+// With W = M⁻¹ the KKT problem is S F = b, S = J W Jᵀ + c, b = J W f − γ, x = W (f − Jᵀ F). Directions without inertia add
+// unknowns z (massless.cpp); y = (F, z) then solves H y = (J W f − γ, −κ Zᵀ f), and x = W (f − Jᵀ F) + Z κ z. Over the kept rows
+// and the idle directions this is one solve with the fronts. A border row adds a vector y with H y = 0 there: y_A + Σ y_k φ_k.
+// The y_k are made orthonormal in H; with v = W Jᵀ n − Z κ z, φ = vᵀ f − nᵀ γ. Refinement repeats the solve on both residuals of
+// the problem.
 #include "invar/mech/fronts.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "invar/base/check.hpp"
 
@@ -15,6 +18,8 @@ namespace {
 constexpr int kRefinements = 4;
 constexpr double kRoundOff = 1e-15;
 constexpr double kNotSolved = 1e-6;
+constexpr double kNotSolvedIdle = 1e-8;  // of the sine of the weakest idle direction
+constexpr double kSurelySolved = 1e-14;
 constexpr double kWatch = 1e-2;  // how far a pivot ratio may move before it counts as a change
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
@@ -24,97 +29,232 @@ std::size_t size(int n) { return static_cast<std::size_t>(n); }
 FrontSolver::FrontSolver(const KktStructure& structure)
     : structure_(structure),
       W_(size(structure.bodies()), Mat6::Identity()),
-      Z_(size(structure.bodies()), Mat6::Zero()),
       counts_(size(structure.rows()), 1),
+      row_length_(VecX::Ones(structure.rows())),
       rf_(VecX::Zero(6 * structure.bodies())),
       rg_(VecX::Zero(structure.rows())),
       dx_(VecX::Zero(6 * structure.bodies())),
-      dF_(VecX::Zero(structure.rows())) {}
-
-// A new core when the idle directions, or the rotors among their rows, are not those of the last one.
-void FrontSolver::prepare(const KktProblem& problem) {
-  std::vector<int> idle = idle_directions(problem);
-  std::vector<char> rotor(size(structure_.rows()));
-  for (int r = 0; r < structure_.rows(); ++r) rotor[size(r)] = problem.compliance[r] > 0;
-  const bool condense = std::any_of(idle.begin(), idle.end(), [](int k) { return k > 0; });
-  if (core_ && idle == idle_ && (!condense || rotor == rotor_)) return;
-  idle_ = std::move(idle);
-  rotor_ = std::move(rotor);
-  condensation_ = condense ? std::make_unique<Condensation>(problem, idle_) : nullptr;
-  core_ = std::make_unique<FrontFactor>(core_structure());
-  const int rows = core_structure().rows(), columns = 6 * core_structure().bodies();
-  reference_.assign(size(rows), 1.0);
-  f_c_ = x_c_ = u_ = VecX::Zero(columns);
-  gamma_c_ = F_c_ = b_ = VecX::Zero(rows);
-}
-
-Verdict FrontSolver::take_masses(const KktProblem& problem) {
-  if (Verdict verdict = invert_masses(problem, idle_, W_, Z_); !verdict.ok()) return verdict;
-  if (!condensation_) return {};
-  const Verdict verdict = condensation_->refresh(problem, W_, Z_);
-  if (!verdict.ok()) idle_direction_ = condensation_->direction();
-  return verdict;
-}
+      dF_(VecX::Zero(structure.rows())),
+      u_(VecX::Zero(6 * structure.bodies())) {}
 
 Verdict FrontSolver::decide(const KktProblem& problem) {
   INVAR_CHECK(problem.structure.rows() == structure_.rows() && problem.structure.touches() == structure_.touches(),
               "a solver serves problems of its own structure");
-  prepare(problem);
   forgotten_ = false;
-  if (const Verdict verdict = take_masses(problem); !verdict.ok()) return verdict;
-  const RowSort sort = sort_rows(*core_, core_structure(), core_jacobian(problem), core_compliance(problem), tolerance_);
-  border_ = sort.border;
-  border_n_.assign(border_.size(), VecX::Zero(core_structure().rows()));
-  border_g_.assign(border_.size(), VecX::Zero(6 * core_structure().bodies()));
-  border_size_.assign(border_.size(), 0);
+  if (!rows_) rows_ = std::make_unique<FrontFactor>(structure_);
+  row_length_ = row_lengths(problem);
+  const RowSort sort = sort_rows(*rows_, structure_, problem.jacobian, problem.compliance, tolerance_);
   publish(problem, sort);
+  loans_.take(problem);
+  if (const Verdict verdict = place_directions(problem); !verdict.ok()) {
+    forgotten_ = true;
+    return verdict;
+  }
+  border_.assign(sort.border.size(), {});
+  for (std::size_t k = 0; k < border_.size(); ++k) {
+    border_[k].row = sort.border[k];
+    border_[k].y = VecX::Zero(unknowns());
+    border_[k].g = border_[k].v = VecX::Zero(6 * structure_.bodies());
+  }
+  reference_.assign(size(unknowns()), 1.0);
+  b_ = y_ = VecX::Zero(unknowns());
   fresh_ = true;
   weakened_ = strengthened_ = false;
   return {};
 }
 
-// The decision in rows of the problem. Orthogonal factors of clusters keep number and norm of self-stresses.
 void FrontSolver::publish(const KktProblem& problem, const RowSort& sort) {
   const int stresses = static_cast<int>(sort.redundant.size());
-  const auto row = [&](int r) { return condensation_ ? condensation_->row(r) : r; };
   decision_ = {};
   decision_.sigma = sort.sigma;
   decision_.rank = structure_.rows() - stresses - static_cast<int>((problem.compliance.array() > 0).count());
+  decision_.border = sort.border;
+  decision_.redundant = sort.redundant;
   std::fill(counts_.begin(), counts_.end(), 1);
-  for (int r : sort.border) decision_.border.push_back(row(r));
-  for (int r : sort.redundant) {
-    decision_.redundant.push_back(row(r));
-    counts_[size(row(r))] = 0;
-    if (!condensation_ || !condensation_->in_cluster(condensation_->block(r))) continue;
-    for (int other = 0; other < structure_.rows(); ++other)
-      if (condensation_->same_cluster(condensation_->block(r), structure_.block_of_row(other))) counts_[size(other)] = 0;
-  }
+  for (int r : sort.redundant) counts_[size(r)] = 0;
   std::vector<Eigen::Triplet<double>> entries;
-  VecX dense = VecX::Zero(core_structure().rows()), expanded = VecX::Zero(structure_.rows());
   for (int k = 0; k < stresses; ++k) {
     const SparseRow& n = sort.stresses[size(k)];
-    if (!condensation_) {
-      for (std::size_t i = 0; i < n.rows.size(); ++i) entries.emplace_back(n.rows[i], k, n.values[i]);
-      continue;
-    }
-    for (std::size_t i = 0; i < n.rows.size(); ++i) dense[n.rows[i]] = n.values[i];
-    condensation_->expand_stress(dense, expanded);
-    for (int r : n.rows) dense[r] = 0;
-    for (int r = 0; r < structure_.rows(); ++r)
-      if (expanded[r] != 0) entries.emplace_back(r, k, expanded[r]);
+    for (std::size_t i = 0; i < n.rows.size(); ++i) entries.emplace_back(n.rows[i], k, n.values[i]);
   }
   self_stresses_.resize(structure_.rows(), stresses);
   self_stresses_.setFromTriplets(entries.begin(), entries.end());
 }
 
+// Strong directions have a home in a front; the others are judged by the motion that they would allow, as a vector.
+Verdict FrontSolver::place_directions(const KktProblem& problem) {
+  weakest_idle_ = 1;
+  places_.clear();
+  idle_blocks_.clear();
+  if (loans_.empty()) {
+    idle_.reset();
+    return {};
+  }
+  std::vector<IdlePlace> places = place_idle(*rows_, problem, loans_);
+  rebuild(with_idle(rows_->tree(), structure_, loans_, places, false));
+  for (const IdlePlace& place : places)
+    if (place.home >= 0) weakest_idle_ = std::min(weakest_idle_, std::sqrt(place.pivot));
+  if (std::all_of(places.begin(), places.end(), [](const IdlePlace& p) { return p.home >= 0; })) return {};
+  if (const Verdict verdict = judge_weak(problem, places); !verdict.ok()) return verdict;
+  rebuild(with_idle(rows_->tree(), structure_, loans_, places, true));
+  return {};
+}
+
+void FrontSolver::rebuild(const IdleStructure& with) {
+  places_ = with.places;
+  idle_blocks_.clear();
+  for (int j = structure_.blocks(); j < with.structure.blocks(); ++j)
+    idle_blocks_.push_back(with.structure.block(j).first_row - structure_.rows());
+  idle_ = std::make_unique<FrontFactor>(with.structure, FrontTree(with.structure, with.pieces, structure_.blocks()),
+                                        structure_.blocks(), *rows_);
+}
+
+// Numbers of the core: inertia metric with loans, or W = 1 and unit directions.
+void FrontSolver::take_core(const KktProblem& problem, bool neutral) {
+  if (neutral)
+    core().take_neutral(problem.jacobian, problem.compliance);
+  else
+    core().take(problem.jacobian, W_, problem.compliance);
+  for (std::size_t k = 0; k < idle_blocks_.size(); ++k) {
+    const std::size_t first = size(idle_blocks_[k]);
+    const std::size_t end = k + 1 < idle_blocks_.size() ? size(idle_blocks_[k + 1]) : places_.size();
+    const LentBody& lent = loans_.bodies()[size(places_[first].loan)];
+    Mat6 row = Mat6::Zero(), column = Mat6::Zero();
+    Vec6 diagonal = Vec6::Zero(), scale = Vec6::Ones();
+    for (std::size_t i = first; i < end; ++i) {
+      const int r = static_cast<int>(i - first), d = places_[i].direction;
+      const double inertia = lent.own[d] + lent.loan, share = lent.share(d);
+      column.row(r) = (neutral ? -1.0 : -share) * lent.axes.col(d).transpose();
+      row.row(r) = neutral ? Vec6(column.row(r).transpose()).transpose() : Vec6(inertia * column.row(r).transpose()).transpose();
+      diagonal[r] = neutral ? -lent.own[d] / lent.loan : -share * lent.own[d];
+      scale[r] = neutral ? 1.0 : inertia;
+    }
+    core().take_idle(structure_.blocks() + static_cast<int>(k), row, column, diagonal, scale);
+  }
+}
+
+// x ± Z κ z, and y ± κ Zᵀ u on the idle directions.
+void FrontSolver::add_idle_motion(const VecX& y, double sign, VecX& x) const {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const LentBody& lent = loans_.bodies()[size(places_[i].loan)];
+    const int d = places_[i].direction;
+    x.segment<6>(6 * lent.body) += (sign * lent.share(d) * y[structure_.rows() + static_cast<int>(i)]) * lent.axes.col(d);
+  }
+}
+
+void FrontSolver::add_idle_forces(const VecX& u, double sign, VecX& y) const {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const LentBody& lent = loans_.bodies()[size(places_[i].loan)];
+    const int d = places_[i].direction;
+    y[structure_.rows() + static_cast<int>(i)] += sign * lent.share(d) * lent.axes.col(d).dot(u.segment<6>(6 * lent.body));
+  }
+}
+
+// Weak directions one by one: with z = 1 the others follow from H y = 0, in the neutral metric J (Z z − g) = 0 and Zᵀ g = 0 with
+// g = Jᵀ F. Then gᵀ Z z = |g|², so |g| over |Z z| is the sine between the motion Z z and those that the rows leave free. As a
+// Schur number it would carry an error u, as a vector (u κ)².
+Verdict FrontSolver::judge_weak(const KktProblem& problem, std::vector<IdlePlace>& places) {
+  struct Candidate {
+    VecX motion, g;  // 6 bodies
+    double inertia = 0;
+  };
+  const int n = unknowns();
+  take_core(problem, true);
+  const bool sound = core().eliminate() < 0;
+  std::vector<Candidate> candidates;
+  VecX y(n), correction(n), rest(n);
+  for (const IdlePlace& weak : places) {
+    if (weak.home >= 0) continue;
+    const LentBody& lent = loans_.bodies()[size(weak.loan)];
+    Candidate c{VecX::Zero(6 * structure_.bodies()), VecX::Zero(6 * structure_.bodies()), 0};
+    y.setZero();
+    for (int pass = 0; pass < 4; ++pass) {
+      c.motion.setZero();
+      c.motion.segment<6>(6 * lent.body) = lent.axes.col(weak.direction);
+      for (std::size_t i = 0; i < places_.size(); ++i) {
+        const LentBody& other = loans_.bodies()[size(places_[i].loan)];
+        c.motion.segment<6>(6 * other.body) += y[structure_.rows() + static_cast<int>(i)] * other.axes.col(places_[i].direction);
+      }
+      c.g.setZero();
+      add_transpose_times(structure_, problem.jacobian, y, c.g);
+      if (pass == 3 || !sound) break;
+      const VecX free = c.motion - c.g;
+      rest.setZero();
+      for (int r = 0; r < structure_.rows(); ++r) rest[r] = problem.compliance[r] > 0 ? -y[r] : 0.0;
+      add_jacobian_times(structure_, problem.jacobian, free, rest);
+      for (std::size_t i = 0; i < places_.size(); ++i) {
+        const LentBody& other = loans_.bodies()[size(places_[i].loan)];
+        const int d = places_[i].direction, at = structure_.rows() + static_cast<int>(i);
+        rest[at] = other.axes.col(d).dot(c.g.segment<6>(6 * other.body)) + other.own[d] / other.loan * y[at];
+      }
+      core().solve(rest, correction);
+      y += correction;
+    }
+    const double length = c.motion.norm();
+    c.motion /= length, c.g /= length;
+    for (std::size_t b = 0; b < loans_.bodies().size(); ++b) {
+      const LentBody& other = loans_.bodies()[b];
+      for (int d = 0; d < other.idle; ++d) {
+        const double z = other.axes.col(d).dot(c.motion.segment<6>(6 * other.body));
+        c.inertia += other.own[d] / other.loan * z * z;
+      }
+    }
+    candidates.push_back(std::move(c));
+  }
+  // Those that rows hold, the strongest first; each takes its share from the others.
+  std::vector<char> done(candidates.size(), 0);
+  for (std::size_t k = 0; k < candidates.size(); ++k) {
+    std::size_t best = 0;
+    double most = -1;
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      if (const double held = candidates[i].g.norm() + std::sqrt(candidates[i].inertia); !done[i] && held > most)
+        most = held, best = i;
+    Candidate& chosen = candidates[best];
+    if (!(most > tolerance_.singular)) return no_inertia(chosen.motion);
+    done[best] = 1;
+    weakest_idle_ = std::min(weakest_idle_, most);
+    const double square = chosen.g.squaredNorm();
+    if (square <= tolerance_.singular * tolerance_.singular) continue;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (done[i]) continue;
+      const double share = chosen.g.dot(candidates[i].g) / square;
+      candidates[i].g -= share * chosen.g;
+      candidates[i].motion -= share * chosen.motion;
+      const double length = candidates[i].motion.norm();
+      candidates[i].g /= length, candidates[i].motion /= length;
+    }
+  }
+  return {};
+}
+
+// The body that moves most in the motion that nothing resists.
+Verdict FrontSolver::no_inertia(const VecX& motion) {
+  int body = 0;
+  for (int i = 1; i < structure_.bodies(); ++i)
+    if (motion.segment<6>(6 * i).norm() > motion.segment<6>(6 * body).norm() * (1 + 1e-9)) body = i;
+  const double most = motion.segment<6>(6 * body).norm();
+  idle_motion_ = motion / most;
+  idle_direction_ = idle_motion_.segment<6>(6 * body);
+  int block = -1;
+  for (int j = structure_.blocks(); j-- > 0;)
+    for (int t = structure_.block(j).first_touch; t < structure_.block(j).first_touch + structure_.block(j).touches; ++t)
+      if (structure_.body(t) == body) block = j;
+  return {Status::NoInertia, body, block, 0.0};
+}
+
+Verdict FrontSolver::take_masses(const KktProblem& problem) {
+  loans_.turn(problem);
+  return invert_masses(problem, loans_, W_);
+}
+
 Verdict FrontSolver::factor(const KktProblem& problem) {
-  if (!core_ || forgotten_)
+  if (!rows_ || forgotten_)
     if (const Verdict verdict = decide(problem); !verdict.ok()) return verdict;
   if (const Verdict verdict = take_masses(problem); !verdict.ok()) return verdict;
-  core_->take(core_jacobian(problem), core_inverse_mass(), core_compliance(problem));
-  if (const int row = core_->eliminate(); row >= 0) {
-    const int block = condensation_ ? condensation_->block(row) : structure_.block_of_row(row);
-    return {std::isnan(core_->ratio(row)) ? Status::Singular : Status::NotFinite, -1, block, core_->ratio(row)};
+  take_core(problem, false);
+  if (const int row = core().eliminate(); row >= 0) {
+    const int block = row < structure_.rows() ? structure_.block_of_row(row) : -1;
+    return {std::isnan(core().ratio(row)) ? Status::Singular : Status::NotFinite, -1, block, core().ratio(row)};
   }
   watch_ratios();
   build_border(problem);
@@ -125,87 +265,102 @@ Verdict FrontSolver::factor(const KktProblem& problem) {
 void FrontSolver::watch_ratios() {
   weakened_ = strengthened_ = false;
   weakest_ = border_.empty() ? 1 : decision_.sigma * decision_.sigma;
-  for (int r = 0; r < core_structure().rows(); ++r) {
+  for (int r = 0; r < unknowns(); ++r) {
     double& reference = reference_[size(r)];
-    const double ratio = core_->ratio(r);
+    const double ratio = core().ratio(r);
+    const bool row = r < structure_.rows(), kept = !row || core().kept(r);
     if (fresh_) reference = std::max(ratio, 1e-10);
-    if (core_->kept(r)) weakest_ = std::min(weakest_, ratio);
-    const bool weaker = core_->kept(r) && ratio < tolerance_.weak && ratio < kWatch * reference;
-    const bool stronger = !core_->kept(r) && ratio > tolerance_.weak && ratio * kWatch > reference;
-    if ((weaker || stronger) && !rank_in_doubt())
-      doubtful_block_ = condensation_ ? condensation_->block(r) : structure_.block_of_row(r);
+    if (row && kept) weakest_ = std::min(weakest_, ratio);
+    const bool weaker = kept && ratio < tolerance_.weak && ratio < kWatch * reference;
+    const bool stronger = !kept && ratio > tolerance_.weak && ratio * kWatch > reference;
+    if ((weaker || stronger) && !rank_in_doubt()) doubtful_block_ = row ? structure_.block_of_row(r) : -1;
     weakened_ |= weaker;
     strengthened_ |= stronger;
   }
   fresh_ = false;
 }
 
+// out = H y; g = Jᵀ n and v = W g − Z κ z come along.
+void FrontSolver::apply(const KktProblem& problem, const VecX& y, VecX& g, VecX& v, VecX& out) const {
+  g.setZero();
+  add_transpose_times(structure_, problem.jacobian, y, g);
+  for (int i = 0; i < structure_.bodies(); ++i) v.segment<6>(6 * i).noalias() = W_[size(i)] * g.segment<6>(6 * i);
+  add_idle_motion(y, -1, v);
+  for (int r = 0; r < structure_.rows(); ++r) out[r] = problem.compliance[r] * y[r];
+  add_jacobian_times(structure_, problem.jacobian, v, out);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const LentBody& lent = loans_.bodies()[size(places_[i].loan)];
+    const int d = places_[i].direction, at = structure_.rows() + static_cast<int>(i);
+    out[at] = -lent.share(d) * lent.own[d] * y[at];
+  }
+  add_idle_forces(g, -1, out);
+}
+
 void FrontSolver::build_border(const KktProblem& problem) {
-  const std::vector<Mat6>& W = core_inverse_mass();
-  const VecX& compliance = core_compliance(problem);
-  const auto weigh = [&](const VecX& g) {
-    for (int i = 0; i < core_structure().bodies(); ++i) u_.segment<6>(6 * i).noalias() = W[size(i)] * g.segment<6>(6 * i);
+  const auto compliant = [&](const VecX& a, const VecX& b) {
+    double sum = 0;
+    for (int r = 0; r < structure_.rows(); ++r) sum += problem.compliance[r] * a[r] * b[r];
+    return sum;
   };
   for (std::size_t k = 0; k < border_.size(); ++k) {
-    VecX& n = border_n_[k];
-    VecX& g = border_g_[k];
-    n.setZero();
-    n[border_[k]] = 1;
+    Border& border = border_[k];
+    border.y.setZero();
+    border.y[border.row] = 1;
     // Orthogonal to the kept rows, in the inertia metric; the second pass removes what rounding left.
     for (int pass = 0; pass < 2; ++pass) {
-      apply_joint_matrix(core_structure(), core_jacobian(problem), &W, compliance, n, u_, b_);
-      core_->solve(b_, F_c_);
-      n -= F_c_;
+      apply(problem, border.y, border.g, border.v, b_);
+      core().solve(b_, y_);
+      border.y -= y_;
     }
-    g.setZero();
-    add_transpose_times(core_structure(), core_jacobian(problem), n, g);
+    apply(problem, border.y, border.g, border.v, b_);
     for (std::size_t j = 0; j < k; ++j)
       for (int pass = 0; pass < 2; ++pass) {
-        weigh(g);
-        const double share = border_g_[j].dot(u_) + (compliance.array() * n.array() * border_n_[j].array()).sum();
-        n -= share * border_n_[j];
-        g -= share * border_g_[j];
+        const double share = border_[j].g.dot(border.v) + compliant(border.y, border_[j].y);
+        border.y -= share * border_[j].y;
+        border.g -= share * border_[j].g;
+        border.v -= share * border_[j].v;
       }
-    weigh(g);
-    const double norm = std::sqrt(g.dot(u_) + (compliance.array() * n.array().square()).sum());
-    if (border_size_[k] == 0) border_size_[k] = norm;
-    weakened_ |= !(norm > kWatch * border_size_[k]);
-    n /= norm;
-    g /= norm;
+    // gᵀ W g: along idle directions g vanishes.
+    double square = compliant(border.y, border.y);
+    for (int i = 0; i < structure_.bodies(); ++i)
+      square += border.g.segment<6>(6 * i).dot(W_[size(i)] * border.g.segment<6>(6 * i));
+    const double norm = std::sqrt(square);
+    if (border.first_size == 0) border.first_size = norm;
+    weakened_ |= !(norm > kWatch * border.first_size);
+    border.y /= norm;
+    border.g /= norm;
+    border.v /= norm;
   }
 }
 
-void FrontSolver::solve_core(const KktProblem& problem, const VecX& f, const VecX& gamma, VecX& x, VecX& F) {
-  const KktStructure& s = core_structure();
-  const std::vector<Mat6>& W = core_inverse_mass();
-  const std::vector<Mat6>& jacobian = core_jacobian(problem);
-  for (int i = 0; i < s.bodies(); ++i) u_.segment<6>(6 * i).noalias() = W[size(i)] * f.segment<6>(6 * i);
-  b_ = -gamma;
-  add_jacobian_times(s, jacobian, u_, b_);
-  core_->solve(b_, F);
-  for (std::size_t k = 0; k < border_.size(); ++k) F += (border_g_[k].dot(u_) - border_n_[k].dot(gamma)) * border_n_[k];
-  u_.setZero();
-  add_transpose_times(s, jacobian, F, u_);
-  u_ = f - u_;
-  for (int i = 0; i < s.bodies(); ++i) x.segment<6>(6 * i).noalias() = W[size(i)] * u_.segment<6>(6 * i);
-}
-
 void FrontSolver::solve_once(const KktProblem& problem, const VecX& f, const VecX& gamma, VecX& x, VecX& F) {
-  if (!condensation_) return solve_core(problem, f, gamma, x, F);
-  condensation_->condense(f, gamma, f_c_, gamma_c_);
-  solve_core(problem, f_c_, gamma_c_, x_c_, F_c_);
-  condensation_->expand(x_c_, F_c_, x, F);
+  for (int i = 0; i < structure_.bodies(); ++i) u_.segment<6>(6 * i).noalias() = W_[size(i)] * f.segment<6>(6 * i);
+  b_.head(structure_.rows()) = -gamma;
+  b_.tail(static_cast<int>(places_.size())).setZero();
+  add_jacobian_times(structure_, problem.jacobian, u_, b_);
+  add_idle_forces(f, -1, b_);
+  core().solve(b_, y_);
+  for (const Border& border : border_) y_ += (border.v.dot(f) - border.y.head(structure_.rows()).dot(gamma)) * border.y;
+  F = y_.head(structure_.rows());
+  u_.setZero();
+  add_transpose_times(structure_, problem.jacobian, F, u_);
+  u_ = f - u_;
+  for (int i = 0; i < structure_.bodies(); ++i) x.segment<6>(6 * i).noalias() = W_[size(i)] * u_.segment<6>(6 * i);
+  add_idle_motion(y_, 1, x);
 }
 
-// Largest residual relative to the largest term of its equation; rows decided redundant do not count.
+// Largest residual relative to the largest term of its equation, rows as unit rows; rows decided redundant do not count.
 double FrontSolver::measure(const KktProblem& problem, const VecX& f, const VecX& gamma, const VecX& x, const VecX& F) {
   kkt_residual(problem, f, gamma, x, F, rf_, rg_);
   const auto largest = [](const VecX& v) { return v.size() > 0 ? v.lpNorm<Eigen::Infinity>() : 0.0; };
   const double force = largest(f) + largest(F);
-  const double motion = largest(gamma) + largest(x) + largest(f);  // forces over the mean mass: a rigid mechanism has no other
+  double motion = largest(x) + largest(f), asked = 0;  // forces over the mean mass: a rigid mechanism has no other
   double worst_row = 0;
-  for (int r = 0; r < structure_.rows(); ++r)
-    if (counts_[size(r)]) worst_row = std::max(worst_row, std::abs(rg_[r]));
+  for (int r = 0; r < structure_.rows(); ++r) {
+    asked = std::max(asked, std::abs(gamma[r]) / row_length_[r]);
+    if (counts_[size(r)]) worst_row = std::max(worst_row, std::abs(rg_[r]) / row_length_[r]);
+  }
+  motion += asked;
   const double on_bodies = largest(rf_);
   if (!std::isfinite(on_bodies + worst_row + rf_.sum() + rg_.sum())) return std::numeric_limits<double>::quiet_NaN();
   return std::max(force > 0 ? on_bodies / force : on_bodies, motion > 0 ? worst_row / motion : worst_row);
@@ -230,7 +385,8 @@ Verdict FrontSolver::solve(const KktProblem& problem, const VecX& f, const VecX&
     if (residual_ <= kRoundOff || residual_ > 0.5 * before) break;
   }
   if (std::isnan(residual_)) return {Status::NotFinite, -1, -1, residual_};
-  if (residual_ <= kNotSolved) return {};
+  if (residual_ <= (loans_.empty() ? kNotSolved : std::max(kSurelySolved, std::min(kNotSolved, kNotSolvedIdle * weakest_idle_))))
+    return {};
   Eigen::Index worst = 0;
   if (rg_.size() > 0) rg_.cwiseAbs().maxCoeff(&worst);
   return {Status::NotConverged, -1, rg_.size() > 0 ? structure_.block_of_row(static_cast<int>(worst)) : -1, residual_};

@@ -21,12 +21,34 @@ std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 }  // namespace
 
-FrontFactor::FrontFactor(const KktStructure& structure)
+FrontFactor::FrontFactor(const KktStructure& structure) : FrontFactor(structure, FrontTree(structure), structure.blocks()) {}
+
+// Kept rows stand where they were chosen; behind them the idle directions, then the rows set aside.
+FrontFactor::FrontFactor(const KktStructure& structure, FrontTree tree, int first_idle, const FrontFactor& chosen)
+    : FrontFactor(structure, std::move(tree), first_idle) {
+  std::copy(chosen.kept_.begin(), chosen.kept_.end(), kept_.begin());
+  kept_in_front_ = chosen.kept_in_front_;
+  rows_kept_ = chosen.rows_kept_;
+  for (std::size_t f = 0; f < tree_.fronts.size(); ++f) {
+    const Front &front = tree_.fronts[f], &from = chosen.tree_.fronts[f];
+    int* order = order_.data() + front.first_pivot;
+    for (int i = 0; i < front.pivots; ++i) order[i] = i;
+    for (int i = 0; i < from.pivots; ++i) {
+      order[i] = chosen.order_[size(from.first_pivot + i)];
+      swap_with_[size(front.first_pivot + i)] = chosen.swap_with_[size(from.first_pivot + i)];
+    }
+    for (int i = 0; i < front.idle; ++i) std::swap(order[kept_in(f) + i], order[from.pivots + i]);
+  }
+}
+
+FrontFactor::FrontFactor(const KktStructure& structure, FrontTree tree, int first_idle)
     : structure_(structure),
-      tree_(structure),
+      tree_(std::move(tree)),
+      first_idle_(first_idle),
       j_(size(structure.touches()), Padded{}),
       t_(size(structure.touches()), Padded{}),
       compliance_(size(structure.rows()), 0.0),
+      idle_size_(size(structure.rows()), 1.0),
       panels_(tree_.panel_size + kSlack, 0.0),
       stack_{std::vector<double>(tree_.stack_size[0] + kSlack, 0.0), std::vector<double>(tree_.stack_size[1] + kSlack, 0.0)},
       packing_(kernel::packing_size(tree_.largest_front), 0.0),
@@ -50,13 +72,13 @@ FrontFactor::FrontFactor(const KktStructure& structure)
 }
 
 void FrontFactor::copy_jacobian(const std::vector<Mat6>& jacobian) {
-  for (std::size_t t = 0; t < j_.size(); ++t)
+  for (std::size_t t = 0; t < jacobian.size(); ++t)
     for (int c = 0; c < 6; ++c)
       for (int r = 0; r < 6; ++r) j_[t].column[c][r] = jacobian[t](r, c);
 }
 
 void FrontFactor::take(const std::vector<Mat6>& jacobian, const std::vector<Mat6>& inverse_mass, const VecX& compliance) {
-  for (std::size_t t = 0; t < j_.size(); ++t) {
+  for (std::size_t t = 0; t < jacobian.size(); ++t) {
     const Mat6& j = jacobian[t];
     const Mat6& w = inverse_mass[size(structure_.body(static_cast<int>(t)))];
     for (int c = 0; c < 6; ++c)
@@ -67,13 +89,28 @@ void FrontFactor::take(const std::vector<Mat6>& jacobian, const std::vector<Mat6
       sum.store(t_[t].column[c]);
     }
   }
-  for (std::size_t p = 0; p < compliance_.size(); ++p) compliance_[p] = compliance[tree_.row_at[p]];
+  for (std::size_t p = 0; p < compliance_.size(); ++p)
+    if (const int row = tree_.row_at[p]; row < compliance.size()) compliance_[p] = compliance[row];
 }
 
 void FrontFactor::take_neutral(const std::vector<Mat6>& jacobian, const VecX& compliance) {
   copy_jacobian(jacobian);
   t_ = j_;
-  for (std::size_t p = 0; p < compliance_.size(); ++p) compliance_[p] = compliance[tree_.row_at[p]] > 0 ? 1.0 : 0.0;
+  for (std::size_t p = 0; p < compliance_.size(); ++p)
+    if (const int row = tree_.row_at[p]; row < compliance.size()) compliance_[p] = compliance[row] > 0 ? 1.0 : 0.0;
+}
+
+void FrontFactor::take_idle(int block, const Mat6& row, const Mat6& column, const Vec6& diagonal, const Vec6& scale) {
+  const KktBlock& shape = structure_.block(block);
+  Padded& j = j_[size(shape.first_touch)];
+  Padded& t = t_[size(shape.first_touch)];
+  for (int c = 0; c < 6; ++c)
+    for (int r = 0; r < shape.rows; ++r) j.column[c][r] = row(r, c), t.column[c][r] = column(r, c);
+  for (int r = 0; r < shape.rows; ++r) {
+    const std::size_t position = size(tree_.position_of_block[size(block)] + r);
+    compliance_[position] = diagonal[r];
+    idle_size_[position] = scale[r];
+  }
 }
 
 // Padding rows of J are zero, so eight rows may be added where six or fewer belong: the rest adds zeros to later entries.
@@ -145,25 +182,38 @@ void FrontFactor::swap_pivots(const Front& front, int a, int b) {
 }
 
 void FrontFactor::pass_on(const Front& front, int kept) {
-  if (front.updates() == 0 || kept == 0) return;
-  kernel::subtract_square(update(front), front.update_stride, front.updates(), panel(front) + front.pivots, front.stride, kept,
-                          packing_.data());
+  if (front.updates() == 0) return;
+  const double* below = panel(front) + front.pivots;
+  if (kept > 0)
+    kernel::subtract_square(update(front), front.update_stride, front.updates(), below, front.stride, kept, packing_.data());
+  if (front.idle > 0)
+    kernel::add_square(update(front), front.update_stride, front.updates(), below + size(kept) * size(front.stride), front.stride,
+                       front.idle);
 }
 
-// The pivot of a kept row is the square of its diagonal; that of a row set aside what the kept ones leave of its own.
+// Behind the kept rows, before those set aside.
+void FrontFactor::bring_idle_forward(const Front& front, int kept) {
+  const int rows = front.pivots - front.idle;
+  if (rows == kept) return;
+  for (int i = 0; i < front.idle; ++i) swap_pivots(front, kept + i, rows + i);
+}
+
+// The pivot of a kept row, or of an idle direction in absolute value, is the square of its diagonal; that of a row set aside what
+// they leave of its own.
 void FrontFactor::note_ratios(const Front& front, int kept) {
   const double* p = panel(front);
   const std::size_t stride = size(front.stride);
   for (int i = 0; i < front.pivots; ++i) {
     const std::size_t position = size(front.first_pivot + order_[size(front.first_pivot + i)]);
     double pivot = p[size(i) * (stride + 1)];
-    if (i < kept) {
+    if (i < kept + front.idle) {
       inverse_[size(front.first_pivot + i)] = 1.0 / pivot;
       pivot *= pivot;
     } else {
       for (int k = 0; k < kept; ++k) pivot -= p[size(i) + size(k) * stride] * p[size(i) + size(k) * stride];
+      for (int k = kept; k < kept + front.idle; ++k) pivot += p[size(i) + size(k) * stride] * p[size(i) + size(k) * stride];
     }
-    const double own = diagonal_[position];
+    const double own = i >= kept && i < kept + front.idle ? idle_size_[position] : diagonal_[position];
     ratio_[size(tree_.row_at[position])] = own > 0 ? pivot / own : (i < kept ? pivot : 0.0);
   }
 }
@@ -175,9 +225,11 @@ int FrontFactor::eliminate() {
     assemble(front);
     for (int i = 0; i < kept; ++i)
       if (const int other = swap_with_[size(front.first_pivot + i)]; other != i) swap_pivots(front, i, other);
+    if (front.idle > 0) bring_idle_forward(front, kept);
     kernel::factor_columns(panel(front), front.stride, front.rows, kept, packing_.data());
+    if (front.idle > 0) kernel::factor_idle(panel(front), front.stride, front.rows, kept, front.idle);
     note_ratios(front, kept);
-    for (int i = 0; i < kept; ++i) {
+    for (int i = 0; i < kept + front.idle; ++i) {
       const int row = tree_.row_at[size(front.first_pivot + order_[size(front.first_pivot + i)])];
       if (!(ratio(row) > 0) || !std::isfinite(ratio(row))) return row;
     }

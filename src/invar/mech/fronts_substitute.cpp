@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Substitution with the factor of fronts_numeric.cpp: leaf to root with L, root to leaf with Lᵀ. Rows set aside carry zero.
-// For a row r set aside, n = e_r − S_AA⁻¹ S_Ar over the kept rows before it is nothing but the way down with n_r = 1: row r of
-// L stands in the panels of the fronts below. A front none of whose later rows carries anything stays empty with all its
-// descendants, so only the part of the tree that meets n is visited.
+// Substitution with the factor of fronts_numeric.cpp: leaf to root with L, root to leaf with Lᵀ D, D = −1 for idle directions.
+// Rows set aside carry zero. For a row r set aside, n = e_r − S_AA⁻¹ S_Ar over the kept rows before it is nothing but the way
+// down with n_r = 1: row r of L stands in the panels of the fronts below. A front none of whose later rows carries anything stays
+// empty with all its descendants, so only the part of the tree that meets n is visited.
 #include <algorithm>
 
 #include "invar/mech/front_factor.hpp"
@@ -24,7 +24,8 @@ void FrontFactor::substitute(std::size_t first, std::size_t last) {
     const int* later = tree_.update_positions.data() + front.first_update;
     for (int i = 0; i < front.pivots; ++i) w[i] = pivots[order[i]];
     std::fill(w + front.pivots, w + front.stride, 0.0);
-    kernel::substitute_down(panel(front), front.stride, front.rows, kept_in(f), inverse_.data() + front.first_pivot, w);
+    kernel::substitute_down(panel(front), front.stride, front.rows, kept_in(f) + front.idle, inverse_.data() + front.first_pivot,
+                            w);
     for (int i = 0; i < front.pivots; ++i) pivots[order[i]] = w[i];
     for (int i = 0; i < front.updates(); ++i) work_[size(later[i])] += w[front.pivots + i];
   }
@@ -34,11 +35,12 @@ void FrontFactor::substitute(std::size_t first, std::size_t last) {
 
   for (std::size_t f = last + 1; f-- > first;) {
     const Front& front = tree_.fronts[f];
-    const int kept = kept_in(f);
+    const int rows = kept_in(f), kept = rows + front.idle;
     const int* order = order_.data() + front.first_pivot;
     double* pivots = work_.data() + front.first_pivot;
     const int* later = tree_.update_positions.data() + front.first_update;
-    for (int i = 0; i < kept; ++i) w[i] = pivots[order[i]];
+    for (int i = 0; i < rows; ++i) w[i] = pivots[order[i]];
+    for (int i = rows; i < kept; ++i) w[i] = -pivots[order[i]];
     std::fill(w + kept, w + front.pivots, 0.0);
     for (int i = 0; i < front.updates(); ++i) w[front.pivots + i] = work_[size(later[i])];
     kernel::substitute_up(panel(front), front.stride, front.rows, kept, inverse_.data() + front.first_pivot, w);

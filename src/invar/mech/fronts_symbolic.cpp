@@ -109,9 +109,23 @@ class Postorder {
   std::vector<double> peak_;
 };
 
+// Fronts in postorder, parents numbered anew.
+std::vector<FrontPiece> in_postorder(std::vector<Merged> merged) {
+  const std::vector<int> order = Postorder(merged).order;
+  std::vector<int> index(merged.size(), -1);
+  for (std::size_t k = 0; k < order.size(); ++k) index[static_cast<std::size_t>(order[k])] = static_cast<int>(k);
+  std::vector<FrontPiece> pieces;
+  for (int k : order) {
+    Merged& m = merged[static_cast<std::size_t>(k)];
+    pieces.push_back({std::move(m.pivots), std::move(m.updates), m.parent < 0 ? -1 : index[static_cast<std::size_t>(m.parent)]});
+  }
+  return pieces;
+}
+
 class Builder {
  public:
-  Builder(const KktStructure& s, FrontTree& tree) : s_(s), tree_(tree), touches_of_body_(static_cast<std::size_t>(s.bodies())) {
+  Builder(const KktStructure& s, int first_idle, FrontTree& tree)
+      : s_(s), first_idle_(first_idle), tree_(tree), touches_of_body_(static_cast<std::size_t>(s.bodies())) {
     block_of_touch_.resize(static_cast<std::size_t>(s.touches()));
     for (int j = 0; j < s.blocks(); ++j)
       for (int t = s.block(j).first_touch; t < s.block(j).first_touch + s.block(j).touches; ++t) {
@@ -121,50 +135,47 @@ class Builder {
   }
 
   void build() {
-    std::vector<Merged> merged = merge(s_, minimum_degree(s_));
-    const std::vector<int> order = Postorder(merged).order;
-    number(merged, order);
-    for (std::size_t k = 0; k < order.size(); ++k) list_updates(merged[static_cast<std::size_t>(order[k])], tree_.fronts[k]);
+    number();
+    for (std::size_t k = 0; k < tree_.fronts.size(); ++k) list_updates(tree_.pieces[k], tree_.fronts[k]);
     link_children();
     local_.assign(tree_.row_at.size(), -1);
     for (Front& front : tree_.fronts) list_runs(front);
-    for (std::size_t k = 0; k < order.size(); ++k) list_products(merged[static_cast<std::size_t>(order[k])], tree_.fronts[k]);
+    for (std::size_t k = 0; k < tree_.fronts.size(); ++k) list_products(tree_.pieces[k], tree_.fronts[k]);
     lay_out_stacks();
   }
 
  private:
   int position(int block) const { return tree_.position_of_block[static_cast<std::size_t>(block)]; }
 
-  void number(const std::vector<Merged>& merged, const std::vector<int>& order) {
-    std::vector<int> index(merged.size(), -1);
-    for (std::size_t k = 0; k < order.size(); ++k) index[static_cast<std::size_t>(order[k])] = static_cast<int>(k);
+  void number() {
     tree_.position_of_block.assign(static_cast<std::size_t>(s_.blocks()), -1);
-    for (int k : order) {
-      const Merged& m = merged[static_cast<std::size_t>(k)];
+    for (const FrontPiece& piece : tree_.pieces) {
+      const int e = count_rows(s_, piece.pivots), u = count_rows(s_, piece.updates);
       Front front;
       front.first_pivot = static_cast<int>(tree_.row_at.size());
-      front.pivots = m.e;
-      front.rows = m.e + m.u;
-      front.parent = m.parent < 0 ? -1 : index[static_cast<std::size_t>(m.parent)];
+      front.pivots = e;
+      for (int j : piece.pivots) front.idle += j >= first_idle_ ? s_.block(j).rows : 0;
+      front.rows = e + u;
+      front.parent = piece.parent;
       front.stride = padded(front.rows);
-      front.update_stride = padded(m.u);
+      front.update_stride = padded(u);
       front.panel = tree_.panel_size;
-      const std::size_t panel = static_cast<std::size_t>(front.stride) * static_cast<std::size_t>(m.e);
+      const std::size_t panel = static_cast<std::size_t>(front.stride) * static_cast<std::size_t>(e);
       tree_.panel_size += panel;
       tree_.largest_panel = std::max(tree_.largest_panel, panel);
       tree_.largest_front = std::max(tree_.largest_front, front.rows);
-      tree_.operations += m.e * (m.e * m.e / 6.0 + 0.5 * m.e * m.u + 0.5 * double(m.u) * m.u);
-      for (int j : m.pivots) {
+      tree_.operations += e * (e * e / 6.0 + 0.5 * e * u + 0.5 * double(u) * u);
+      for (int j : piece.pivots) {
         tree_.position_of_block[static_cast<std::size_t>(j)] = static_cast<int>(tree_.row_at.size());
         for (int i = 0; i < s_.block(j).rows; ++i) tree_.row_at.push_back(s_.block(j).first_row + i);
       }
-      tree_.front_at.insert(tree_.front_at.end(), static_cast<std::size_t>(m.e), static_cast<int>(tree_.fronts.size()));
+      tree_.front_at.insert(tree_.front_at.end(), static_cast<std::size_t>(e), static_cast<int>(tree_.fronts.size()));
       tree_.fronts.push_back(front);
     }
   }
 
-  void list_updates(const Merged& m, Front& front) {
-    std::vector<int> blocks = m.updates;
+  void list_updates(const FrontPiece& piece, Front& front) {
+    std::vector<int> blocks = piece.updates;
     std::sort(blocks.begin(), blocks.end(), [&](int a, int b) { return position(a) < position(b); });
     front.first_update = static_cast<int>(tree_.update_positions.size());
     for (int j : blocks)
@@ -210,14 +221,15 @@ class Builder {
     }
   }
 
-  void list_products(const Merged& m, Front& front) {
+  // Idle directions meet rows only: what they have of their own stands on the diagonal.
+  void list_products(const FrontPiece& piece, Front& front) {
     set_local(front);
     front.first_product = static_cast<int>(tree_.products.size());
-    for (int j : m.pivots)
+    for (int j : piece.pivots)
       for (int t = s_.block(j).first_touch; t < s_.block(j).first_touch + s_.block(j).touches; ++t)
         for (int other : touches_of_body_[static_cast<std::size_t>(s_.body(t))]) {
           const int k = block_of_touch_[static_cast<std::size_t>(other)];
-          if (position(k) < position(j)) continue;
+          if (position(k) < position(j) || (k >= first_idle_ && j >= first_idle_)) continue;
           const std::size_t row = static_cast<std::size_t>(local_[static_cast<std::size_t>(position(k))]);
           const std::size_t column = static_cast<std::size_t>(position(j) - front.first_pivot);
           tree_.products.push_back(
@@ -245,6 +257,7 @@ class Builder {
   }
 
   const KktStructure& s_;
+  int first_idle_;
   FrontTree& tree_;
   std::vector<std::vector<int>> touches_of_body_;
   std::vector<int> block_of_touch_, local_;
@@ -252,6 +265,11 @@ class Builder {
 
 }  // namespace
 
-FrontTree::FrontTree(const KktStructure& structure) { Builder(structure, *this).build(); }
+FrontTree::FrontTree(const KktStructure& structure)
+    : FrontTree(structure, in_postorder(merge(structure, minimum_degree(structure))), structure.blocks()) {}
+
+FrontTree::FrontTree(const KktStructure& structure, std::vector<FrontPiece> blocks, int first_idle) : pieces(std::move(blocks)) {
+  Builder(structure, first_idle, *this).build();
+}
 
 }  // namespace invar

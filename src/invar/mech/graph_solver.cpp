@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/mech/graph_solver.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace invar {
+namespace {
 
-GraphSolver::GraphSolver(const Model& model)
-    : model_(model),
-      length_(model.length()),
-      assembly_(model),
+constexpr double kRough = 1e-15;      // residual of an elimination from which a step of refinement pays
+constexpr double kProjected = 1e-14;  // of the reactions: what their projection may leave over
+
+}  // namespace
+
+GraphSolver::GraphSolver(const Model& model, const Scales& scales, const Piece& piece)
+    : scales_(scales),
+      bodies_(piece.bodies),
+      assembly_(model, scales, piece),
       fronts_(assembly_.problem().structure),
       x_(VecX::Zero(6 * assembly_.problem().structure.bodies())),
       F_(VecX::Zero(assembly_.problem().structure.rows())) {}
 
 void GraphSolver::refresh() {
-  length_ = model_.length();
   fronts_.forget();
   x_.setZero();
   F_.setZero();
@@ -23,7 +29,14 @@ void GraphSolver::refresh() {
 // Blocks of the problem back to joints of the model.
 Verdict GraphSolver::named(Verdict verdict) const {
   if (verdict.joint >= 0) verdict.joint = assembly_.joint_of_block(verdict.joint);
+  if (verdict.body >= 0) verdict.body = assembly_.body(verdict.body);
   return verdict;
+}
+
+double GraphSolver::centripetal_at(const Bodies& bodies) const {
+  double largest = 0;
+  for (const int b : bodies_) largest = std::max(largest, scales_.length_at(b) * bodies[b].w_WB.squaredNorm());
+  return largest;
 }
 
 Verdict GraphSolver::decide(const Bodies& bodies, const KktInput& input) {
@@ -41,13 +54,14 @@ int GraphSolver::joint_left_out() const {
 // Rows that depend on others were left out of the solution; the motion must satisfy them all the same.
 Verdict GraphSolver::check_rows_left_out(const Bodies& bodies) {
   if (fronts_.decision().redundant.empty()) return {};
-  rest_ = assembly_.gamma();
-  const double scale =
-      rest_.lpNorm<Eigen::Infinity>() + x_.lpNorm<Eigen::Infinity>() + assembly_.force().lpNorm<Eigen::Infinity>();
-  rest_ = -rest_;
+  rest_ = -assembly_.gamma();
+  double asked = 0;
+  for (int r = 0; r < rest_.size(); ++r) asked = std::max(asked, std::abs(rest_[r]) / fronts_.row_length(r));
+  const double scale = asked + x_.lpNorm<Eigen::Infinity>() + assembly_.force().lpNorm<Eigen::Infinity>();
   add_jacobian_times(assembly_.problem().structure, assembly_.problem().jacobian, x_, rest_);
+  const double bound = scale + centripetal_at(bodies);
   for (const int row : fronts_.decision().redundant)
-    if (std::abs(rest_[row]) > kContradiction * (scale + centripetal(bodies, length_)))
+    if (std::abs(rest_[row]) > kContradiction * fronts_.row_length(row) * bound)
       return {Status::Contradictory, -1, assembly_.problem().structure.block_of_row(row), rest_[row]};
   return {};
 }
@@ -92,23 +106,41 @@ Redundancy GraphSolver::analyse(const Bodies& bodies) {
   return invar::analyse(assembly_.problem(), fronts_);
 }
 
-Redundancy GraphSolver::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
-                                   std::vector<Wrench>& reactions, VecX& couplings) {
-  Redundancy redundancy = analyse(bodies);
-  if (redundancy.self_stresses == 0) return redundancy;
+// Self-stress out of F_. Where a row nearly depends on the others, passes over the bodies do not reach round-off, and what they
+// take away would move something: there a basis of the self-stresses serves.
+void GraphSolver::project() {
+  dF_ = F_;
+  least_norm_->project(assembly_.problem(), F_);
+  if (least_norm_->residual() <= kProjected) return;
+  const Redundancy redundancy = invar::analyse(assembly_.problem(), fronts_);
+  F_ = redundancy.verdict.ok() ? redundancy.least_norm(dF_) : dF_;
+}
+
+void GraphSolver::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                             std::vector<Wrench>& reactions, VecX& couplings) {
+  if (!least_norm_) {
+    least_norm_ = std::make_unique<LeastNorm>(assembly_.problem().structure);
+    rf_ = dx_ = VecX::Zero(x_.size());
+    rg_ = dF_ = VecX::Zero(F_.size());
+  }
   assembly_.fill(bodies, input);
   const KktProblem& problem = assembly_.problem();
-  VecX x = assembly_.motion(accelerations);
-  VecX F = redundancy.least_norm(assembly_.multipliers(x, reactions, couplings));
+  x_ = assembly_.motion(accelerations);
+  F_ = assembly_.multipliers(x_, reactions, couplings);
+  project();
 
-  // One step of refinement on both residuals: of the elimination, and of self-stresses that are known to some 1e-12 only.
-  VecX rf(x.size()), rg(F.size()), dx = VecX::Zero(x.size()), dF = VecX::Zero(F.size());
-  kkt_residual(problem, assembly_.force(), assembly_.gamma(), x, F, rf, rg);
-  if (fronts_.factor(problem).ok() && fronts_.solve(problem, rf, rg, dx, dF).ok()) x += dx, F = redundancy.least_norm(F + dF);
-  assembly_.accelerations(x, accelerations);
-  assembly_.reactions(F, reactions);
-  for (int c = 0; c < couplings.size(); ++c) couplings[c] = assembly_.coupling_effort(F, c);
-  return redundancy;
+  // One step of refinement on both residuals, where the elimination left more than round-off.
+  kkt_residual(problem, assembly_.force(), assembly_.gamma(), x_, F_, rf_, rg_);
+  for (const int row : decision().redundant) rg_[row] = 0;
+  const double scale = assembly_.force().lpNorm<Eigen::Infinity>() + F_.lpNorm<Eigen::Infinity>() + x_.lpNorm<Eigen::Infinity>();
+  const bool rough = rf_.lpNorm<Eigen::Infinity>() > kRough * scale || rg_.lpNorm<Eigen::Infinity>() > kRough * scale;
+  if (rough && fronts_.factor(problem).ok() && fronts_.solve(problem, rf_, rg_, dx_, dF_).ok()) {
+    x_ += dx_, F_ += dF_;
+    project();
+  }
+  assembly_.accelerations(x_, accelerations);
+  assembly_.reactions(F_, reactions);
+  for (const int c : assembly_.piece().couplings) couplings[c] = assembly_.coupling_effort(F_, c);
 }
 
 }  // namespace invar

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "invar/mech/kkt_assembly.hpp"
+#include "invar/mech/least_norm.hpp"
 #include "invar/mech/redundancy.hpp"
 
 namespace invar {
@@ -11,7 +12,7 @@ namespace invar {
 /// No heap but where the rank is decided.
 class GraphSolver final : public KktSolver {
  public:
-  explicit GraphSolver(const Model& model);
+  GraphSolver(const Model& model, const Scales& scales, const Piece& piece);
 
   Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                 std::vector<Wrench>& reactions) override;
@@ -32,23 +33,28 @@ class GraphSolver final : public KktSolver {
   /// Self-stresses, shares and groups at these bodies; allocates, for evaluations and reports.
   Redundancy analyse(const Bodies& bodies);
   /// Replaces the reactions and coupling efforts of a solution by those that cause the same motion and have the least sum
-  /// of |f|² + |m|²/l² (l = model.length()) at the joint points; accelerations are refined along. Allocates.
-  Redundancy least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions,
-                        VecX& couplings);
+  /// of |f|² + |m|²/l² (l of the connected part) at the joint points; accelerations are refined along. Takes memory the first
+  /// time.
+  void least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions,
+                  VecX& couplings);
   /// The problem looked at last, to read rows back as joints.
   const KktAssembly& assembly() const { return assembly_; }
 
  private:
   Verdict named(Verdict verdict) const;
   Verdict check_rows_left_out(const Bodies& bodies);
+  double centripetal_at(const Bodies& bodies) const;
+  void project();
   Verdict solve_as_decided(const KktInput& input, bool& doubt);
 
-  const Model& model_;
-  double length_;
+  const Scales& scales_;
+  std::vector<int> bodies_;  // of the piece
   KktAssembly assembly_;
   FrontSolver fronts_;
-  VecX x_, F_;  // 6 bodies, rows
-  VecX rest_;   // rows
+  std::unique_ptr<LeastNorm> least_norm_;
+  VecX x_, F_;              // 6 bodies, rows
+  VecX rest_;               // rows
+  VecX rf_, rg_, dx_, dF_;  // of least_norm
 };
 
 }  // namespace invar

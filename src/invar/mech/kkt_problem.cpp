@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/mech/kkt_problem.hpp"
 
+#include <cmath>
+
 #include "invar/base/check.hpp"
 
 namespace invar {
@@ -37,6 +39,16 @@ void add_transpose_times(const KktStructure& s, const std::vector<Mat6>& jacobia
     for (int t = block.first_touch; t < block.first_touch + block.touches; ++t)
       y.segment<6>(6 * s.body(t)).noalias() += jacobian[static_cast<std::size_t>(t)].transpose() * force;
   }
+}
+
+VecX row_lengths(const KktProblem& p) {
+  VecX out = VecX::Zero(p.structure.rows());
+  for (int j = 0; j < p.structure.blocks(); ++j)
+    for (int t = 0; t < p.structure.block(j).touches; ++t)
+      for (int i = 0; i < p.structure.block(j).rows; ++i)
+        out[p.structure.block(j).first_row + i] += p.jac(j, t).row(i).squaredNorm();
+  for (double& length : out) length = length > 0 ? std::sqrt(length) : 1.0;
+  return out;
 }
 
 void kkt_residual(const KktProblem& p, const VecX& f, const VecX& gamma, const VecX& x, const VecX& F, VecX& rf, VecX& rg) {

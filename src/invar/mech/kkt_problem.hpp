@@ -65,11 +65,15 @@ struct KktProblem {
   std::vector<Mat6> mass;      ///< bodies
   std::vector<Mat6> jacobian;  ///< touches
   VecX compliance;             ///< rows, >= 0
+  std::vector<Mat3> turn;      ///< bodies: axes of a body in which its mass is constant, or empty where nobody tells
 };
 
 /// y += J x and y += Jᵀ F for jacobians stored as in KktProblem; x has 6 entries per body, F and y one per row.
 void add_jacobian_times(const KktStructure& s, const std::vector<Mat6>& jacobian, const VecX& x, VecX& y);
 void add_transpose_times(const KktStructure& s, const std::vector<Mat6>& jacobian, const VecX& F, VecX& y);
+
+/// Norm of every row of J; 1 for a row that touches nothing.
+VecX row_lengths(const KktProblem& p);
 
 /// What a candidate (x, F) leaves over: rf = f − M x − Jᵀ F, rg = γ − J x + c F. Outputs are sized by the caller.
 void kkt_residual(const KktProblem& p, const VecX& f, const VecX& gamma, const VecX& x, const VecX& F, VecX& rf, VecX& rg);

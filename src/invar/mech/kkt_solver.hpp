@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <algorithm>
-
 #include "invar/base/status.hpp"
 #include "invar/mech/bodies.hpp"
 
@@ -28,13 +26,6 @@ struct KktInput {
 /// may disagree by before a state counts as contradictory. Stages of a step lie off the constraints by their own small error, and
 /// so do their accelerations; a velocity that belongs to no branch leaves a rest of the size of the accelerations themselves.
 inline constexpr double kContradiction = 3e-3;
-
-/// length times the largest |w|² of any body, m/s².
-inline double centripetal(const Bodies& bodies, double length) {
-  double largest = 0;
-  for (const BodyState& b : bodies) largest = std::max(largest, b.w_WB.squaredNorm());
-  return length * largest;
-}
 
 /// Solves the unreduced equations at given Bodies. Two ways: elimination over the spanning tree (few loops), fronts over the
 /// joint graph (many loops, massless bodies).

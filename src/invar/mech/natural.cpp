@@ -11,20 +11,18 @@
 #include "invar/model/edit.hpp"
 
 namespace invar {
-
 Natural::Natural(const Model& model, const NaturalOptions& options)
     : Formulation(model),
       options_(options),
       quadratic_(natural_objection(model).empty()),
       coordinates_(model, options.flat),
       forces_(coordinates_),
-      elimination_(coordinates_, 1, 1),
+      equations_(coordinates_),
       unreduced_(model),
       bodies_(model.bodies().size()),
       q_(VecX::Zero(model.nq())),
       v_(VecX::Zero(model.nv())),
-      a_(VecX::Zero(coordinates_.size())),
-      lambda_(VecX::Zero(coordinates_.rows())) {
+      a_(VecX::Zero(coordinates_.size())) {
   for (int b = 0; b < static_cast<int>(model.bodies().size()); ++b) {
     mass_.push_back(MatX::Zero(coordinates_.per_body(), coordinates_.per_body()));
     coordinates_.mass_block(b, mass_.back());
@@ -40,7 +38,7 @@ void Natural::set(const Bodies& bodies, State& x, const VecX& turns) {
   x.wound = unreduced.wound;
   x.wound_rate = unreduced.wound_rate;
   x.aux = VecX::Zero(kAuxiliaries);
-  elimination_.choose(x.q);
+  equations_.choose(x.q);
 }
 
 void assemble_natural(const Natural& natural, const VecX& x, NaturalElimination& to) {
@@ -54,16 +52,47 @@ void assemble_natural(const Natural& natural, const VecX& x, NaturalElimination&
 }
 
 Verdict Natural::accelerate(const State& x, const Load& load) {
-  assemble_natural(*this, x.q, elimination_);
-  if (const Verdict verdict = elimination_.factor(); !verdict.ok()) return verdict;
+  const bool in_band = unreduced_.passes();
+  if (const Verdict verdict = in_band ? Verdict{} : equations_.factor(x.q, x.v); !verdict.ok()) return verdict;
   a_.setZero();
   forces_.add_gravity(1, a_);
   forces_.add_elastic(x.q, x.wound, 1, a_);
   dissipation_ = forces_.add_dissipation(x.q, x.v, x.wound, 1, a_);
   power_ = forces_.add_load(load, x.q, x.v, 1, a_);
-  for (int r = 0; r < coordinates_.rows(); ++r) lambda_[r] = -coordinates_.curvature(coordinates_.row(r), x.v);
-  elimination_.solve(a_, lambda_);
+  if (in_band) return accelerate_in_band(x, load);
+  return equations_.solve(x.q, a_);
+}
+
+// Where a singular configuration is passed: from the unreduced accelerations. Stored like velocities they give α × d; the rest of
+// a director's acceleration is w × (w × d).
+Verdict Natural::accelerate_in_band(const State& x, const Load& load) {
+  bodies(x, bodies_);
+  Accelerations accelerations(bodies_.size());
+  std::vector<Wrench> reactions(model().joints().size());
+  if (const Verdict verdict = unreduced_.solve(bodies_, load, x.wound, accelerations, reactions); !verdict.ok()) return verdict;
+  Bodies moving = bodies_;
+  for (std::size_t b = 0; b < moving.size(); ++b)
+    moving[b].v_WC = accelerations[b].a_WC, moving[b].w_WB = accelerations[b].alpha_WB;
+  VecX unused;
+  coordinates_.store(moving, unused, a_);
+  const int per_body = coordinates_.per_body(), n = coordinates_.plane() ? 2 : 3;
+  for (int b = 0; b < static_cast<int>(moving.size()); ++b)
+    for (int i = per_body - (n == 2 ? 2 : 9); i < per_body; i += n) {
+      const Vec3& w = bodies_[static_cast<std::size_t>(b)].w_WB;
+      if (n == 2) {
+        a_.segment<2>(per_body * b + i) -= w.squaredNorm() * x.q.segment<2>(per_body * b + i);
+      } else {
+        const Vec3 d = x.q.segment<3>(per_body * b + i);
+        a_.segment<3>(per_body * b + i) += w.cross(w.cross(d));
+      }
+    }
   return {};
+}
+
+double Natural::prepare_step(const State& x, double h, bool whole) {
+  if (!quadratic_) return h;
+  bodies(x, bodies_);
+  return unreduced_.prepare_step(bodies_, x.wound, h, whole);
 }
 
 Verdict Natural::rate(const State& x, const Load& load, Rate& rate) {
@@ -99,15 +128,19 @@ Verdict Natural::evaluate(const State& x, const Load& load, Evaluation& out) {
         return {Status::NotFinite, i / coordinates_.per_body(), -1, (*numbers)[i]};
       }
   bodies(x, out.bodies);
-  if (const Verdict verdict = unreduced_.evaluate_bodies(x.wound, load, out); !verdict.ok()) return verdict;
-  if (!quadratic_) return {};
+  return unreduced_.evaluate_bodies(x.wound, load, out);
+}
+
+Verdict Natural::accelerations(const State& x, const Load& load, Accelerations& out) {
+  INVAR_CHECK(quadratic_, "natural equations are those of models without natural_objection");
   if (const Verdict verdict = accelerate(x, load); !verdict.ok()) return verdict;
-  for (int b = 0; b < static_cast<int>(out.bodies.size()); ++b) {
+  bodies(x, bodies_);
+  out.resize(bodies_.size());
+  for (int b = 0; b < static_cast<int>(out.size()); ++b) {
     const auto i = static_cast<std::size_t>(b);
-    out.accelerations[i] = acceleration(b, x.q, out.bodies[i]);
-    if (!out.accelerations[i].a_WC.allFinite() || !out.accelerations[i].alpha_WB.allFinite()) return {Status::NotFinite, b};
+    out[i] = acceleration(b, x.q, bodies_[i]);
+    if (!out[i].a_WC.allFinite() || !out[i].alpha_WB.allFinite()) return {Status::NotFinite, b};
   }
-  joint_accelerations(model(), out.bodies, out.accelerations, out.vdot);
   return {};
 }
 
@@ -115,7 +148,7 @@ bool Natural::adopt(const Change& change) {
   const bool in_space = !coordinates_.plane() && (!options_.flat || never_planar(model()));
   if (change.structure || (!change.joints.empty() && !in_space)) return false;
   coordinates_.refresh();
-  if (!elimination_.refresh() || !unreduced_.adopt(change)) return false;
+  if (!equations_.refresh() || !unreduced_.adopt(change)) return false;
   forces_.recompile();
   for (int b = 0; b < static_cast<int>(mass_.size()); ++b) coordinates_.mass_block(b, mass_[static_cast<std::size_t>(b)]);
   renew();
@@ -131,7 +164,7 @@ Verdict Natural::settle(State& x) {
   }
   const Verdict counted = count_turns(model(), bodies_, q_, v_, x);
   if (verdict.ok()) verdict = counted;
-  if (verdict.ok()) elimination_.choose(x.q);
+  if (verdict.ok()) equations_.choose(x.q);
   return verdict;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/natural_forces.hpp"
+#include "invar/mech/natural_reduced.hpp"
 
 namespace invar {
 
@@ -13,10 +14,11 @@ struct NaturalOptions {
 
 /// Paper C and its extension to space: redundant coordinates with constant mass and constraints of degree two,
 ///   M a - Gᵀ λ = f,   G a = -G' v,    x per body (p_WC, d1, d2, d3), or (p_WC, d) in the plane: see NaturalCoordinates.
-/// State: q = x and v = x', SI units. Accelerations come from these equations; reactions and verdicts are those of the unreduced
-/// equations at the same Bodies, of least norm where rows depend on each other. A model with natural_objection (screws,
-/// couplings, rotors) has only a state here, which methods with rows of their own may step; its accelerations are the unreduced
-/// ones. Law: the accelerations are those of Augmented.
+/// State: q = x and v = x', SI units. Rates come from these equations. An evaluation is that of the unreduced equations at the
+/// same Bodies, accelerations and reactions together, so that they balance also where a stepper leaves velocities off the
+/// constraints; reactions are of least norm where rows depend on each other. A model with natural_objection (screws, couplings,
+/// rotors) has only a state here, which methods with rows of their own may step. Law: on the constraints the accelerations of
+/// these equations are those of Augmented.
 class Natural final : public Formulation {
  public:
   explicit Natural(const Model& model, const NaturalOptions& options = {});
@@ -26,9 +28,13 @@ class Natural final : public Formulation {
   void bodies(const State& x, Bodies& out) const override { coordinates_.load(x.q, x.v, out); }
   Verdict rate(const State& x, const Load& load, Rate& rate) override;
   Verdict evaluate(const State& x, const Load& load, Evaluation& out) override;
+  /// The accelerations of the bodies by the natural equations alone; models without natural_objection.
+  Verdict accelerations(const State& x, const Load& load, Accelerations& out);
   void retract(const State& from, const VecX& u, State& to) const override { to.q = from.q + u; }
   void pull(const VecX&, const VecX& v, VecX& u_dot) const override { u_dot = v; }
   Verdict settle(State& x) override;
+  double prepare_step(const State& x, double h, bool whole) override;
+  long equations() const override { return unreduced_.equations(); }
   /// Other joint frames may end or begin a plane: they ask for a new formulation unless joints leave any plane by their kind.
   [[nodiscard]] bool adopt(const Change& change) override;
   const Mobility& mobility() const override { return unreduced_.mobility(); }
@@ -43,19 +49,19 @@ class Natural final : public Formulation {
 
  private:
   Verdict accelerate(const State& x, const Load& load);
+  Verdict accelerate_in_band(const State& x, const Load& load);
   BodyAcceleration acceleration(int body, const VecX& x, const BodyState& s) const;
 
   NaturalOptions options_;
   bool quadratic_;  // whether every row is of degree two
   NaturalCoordinates coordinates_;
   NaturalForces forces_;
-  NaturalElimination elimination_;
+  NaturalReduced equations_;
   Augmented unreduced_;         // reactions, verdicts, projection
   std::vector<MatX> mass_;      // per body: its block
   Bodies bodies_;               // per body
   VecX q_, v_;                  // joint coordinates and rates
   VecX a_;                      // like x: forces, then accelerations
-  VecX lambda_;                 // per row: right side, then multipliers
   NaturalForces::Power power_;  // of the load
   double dissipation_ = 0;      // W
 };

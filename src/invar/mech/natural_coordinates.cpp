@@ -41,11 +41,15 @@ bool angular_velocity(const Mat3& E, const Mat3& D, const Mat3& V, Vec3& w) {
 }  // namespace
 
 NaturalCoordinates::NaturalCoordinates(const Model& model, bool flat)
-    : model_(model), plane_(flat ? plane_of(model) : std::nullopt), offsets_(model.bodies().size(), 0.0) {
+    : model_(model),
+      scales_(scales_of(model)),
+      plane_(flat ? plane_of(model) : std::nullopt),
+      offsets_(model.bodies().size(), 0.0) {
   refresh();
 }
 
 void NaturalCoordinates::refresh() {
+  measure(model_, scales_);
   mass_.clear(), pseudo_.clear(), forms_.clear(), first_row_.clear();
   std::fill(offsets_.begin(), offsets_.end(), 0.0);
   for (std::size_t b = 0; b < model_.bodies().size(); ++b) {

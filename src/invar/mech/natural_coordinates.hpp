@@ -5,6 +5,7 @@
 
 #include "invar/mech/bodies.hpp"
 #include "invar/mech/plane.hpp"
+#include "invar/mech/scales.hpp"
 
 namespace invar {
 
@@ -42,6 +43,7 @@ class NaturalCoordinates {
   void refresh();
 
   const Model& model() const { return model_; }
+  const Scales& scales() const { return scales_; }
   const std::optional<Plane>& plane() const { return plane_; }
   int dimension() const { return plane_ ? 2 : 3; }
   int per_body() const { return plane_ ? 4 : 12; }
@@ -58,6 +60,8 @@ class NaturalCoordinates {
   /// y = M v, and its product with v.
   void apply_mass(const VecX& v, VecX& y) const;
   double twice_kinetic(const VecX& v) const;
+  /// E on the directors; in the plane the inertia about the normal, times one.
+  const Mat3& pseudo(int b) const { return pseudo_[static_cast<std::size_t>(b)]; }
   /// The block of body b, per_body x per_body.
   void mass_block(int b, Eigen::Ref<MatX> block) const;
 
@@ -114,6 +118,7 @@ class NaturalCoordinates {
   void load_flat(int b, const VecX& x, const VecX& v, BodyState& s) const;
 
   const Model& model_;
+  Scales scales_;
   std::optional<Plane> plane_;
   std::vector<double> mass_;     // per body
   std::vector<Mat3> pseudo_;     // per body: E; in the plane its first entry is the inertia about the normal

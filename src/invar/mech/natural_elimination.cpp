@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/mech/natural_elimination.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+
+#include "invar/mech/independent_rows.hpp"
 
 namespace invar {
 namespace {
 
+// Inertia below this part of the usual in its connected part is borrowed where loops may have to provide it. The answer does not
+// depend on it: borrowing is exact for any inertia.
+constexpr double kLittle = 1e-3;
+
 // A pivot below this part of its column is what rounding left of nothing.
 constexpr double kNoPivot = 1e-14;
-// A closure row depends on others when the square of its own part is below this part of the square of the row: sines below 1e-5.
-constexpr double kDependent = 1e-10;
 
 std::vector<int> inner_nodes(const SpanningTree& tree) {
   std::vector<int> inner;
@@ -22,6 +27,16 @@ std::vector<int> rows_of_nodes(const NaturalCoordinates& c, const SpanningTree& 
   std::vector<int> rows;
   for (const TreeNode& node : tree.nodes) rows.push_back(c.internal_rows() + (node.joint < 0 ? 0 : c.joint_rows(node.joint)));
   return rows;
+}
+
+std::vector<bool> looped_parts(const NaturalCoordinates& c, const SpanningTree& tree) {
+  const Scales& scales = c.scales();
+  std::vector<bool> out(scales.parts.size(), false);
+  for (const int j : tree.closures) {
+    const int b = c.model().joints()[static_cast<std::size_t>(j)].child;
+    out[static_cast<std::size_t>(scales.part_of_body[static_cast<std::size_t>(b)])] = true;
+  }
+  return out;
 }
 
 std::vector<int> sizes(const NaturalCoordinates& c, const std::vector<int>& rows, int copies, int multipliers) {
@@ -44,17 +59,22 @@ NaturalElimination::NaturalElimination(const NaturalCoordinates& c, int copies, 
       spanning_(spanning_tree(c.model(), preferred_)),
       copies_(copies),
       multipliers_(multipliers),
-      length_(c.model().length()),
-      inertia_(c.model().mean_mass() * length_ * length_),
+      looped_(looped_parts(c, spanning_)),
+      units_(c.model().bodies().size()),
+      weight_(static_cast<std::size_t>(c.rows()), 1.0),
+      loans_(loans()),
+      lent_(loans_.empty() ? 0 : loans_.back().first + loans_.back().count(c.dimension())),
+      directions_(MatX::Zero(c.per_body(), lent_)),
       rows_of_node_(rows_of_nodes(c, spanning_)),
       place_(static_cast<std::size_t>(c.rows()), Place{-1, 0}),
       active_(static_cast<std::size_t>(closure_rows_of(c, spanning_)), 1),
       tree_(inner_nodes(spanning_), sizes(c, rows_of_node_, copies, multipliers), copies * c.per_body(),
-            multipliers * closure_rows_of(c, spanning_)),
+            multipliers * closure_rows_of(c, spanning_) + copies * lent_),
       right_(VecX::Zero(tree_.total())),
       scratch_(VecX::Zero(c.per_body())),
       block_(MatX::Zero(c.per_body(), c.per_body())),
-      size_(VecX::Zero(closure_rows())) {
+      size_(VecX::Zero(closure_rows())),
+      inverse_size_(size_) {
   for (int n = 0; n < static_cast<int>(spanning_.nodes.size()); ++n) {
     const TreeNode& node = spanning_.nodes[static_cast<std::size_t>(n)];
     for (int k = 0; k < c.internal_rows(); ++k) place_[static_cast<std::size_t>(c.first_internal_row(node.body) + k)] = {n, k};
@@ -65,6 +85,63 @@ NaturalElimination::NaturalElimination(const NaturalCoordinates& c, int copies, 
   int border = 0;
   for (const int j : spanning_.closures)
     for (int k = 0; k < c.joint_rows(j); ++k) place_[static_cast<std::size_t>(c.first_joint_row(j) + k)] = {-1, border++};
+  measure();
+}
+
+// Directors of a body are of the size of its length over that of its part; a row is as large as the largest of what it ties.
+void NaturalElimination::measure() {
+  const Scales& scales = coordinates_.scales();
+  for (std::size_t b = 0; b < units_.size(); ++b) {
+    const Scales::Part& part = scales.parts[static_cast<std::size_t>(scales.part_of_body[b])];
+    const double length = power_of_two(part.length);
+    units_[b] = {length, length / scales.body_length[b], part.mass * length * length};
+  }
+  for (int r = 0; r < coordinates_.rows(); ++r) {
+    const NaturalForm& form = coordinates_.row(r);
+    double largest = 1e-300;
+    bool length = false;  // in lengths of the part
+    for (const NaturalVector* a : {&form.u, &form.w, &form.minus}) {
+      if (a->body == kWorld) continue;
+      length = length || a->position != 0;
+      largest = std::max(largest, unit(a->body, coordinates_.dimension()));
+    }
+    weight_[static_cast<std::size_t>(r)] = length ? 1 : 1 / largest;
+  }
+}
+
+// What a body borrows along: what has little inertia, in a part with closures.
+NaturalElimination::Loan NaturalElimination::loan_of(int body) const {
+  const auto b = static_cast<std::size_t>(body);
+  const Scales& scales = coordinates_.scales();
+  Loan loan;
+  loan.body = body;
+  if (!looped_[static_cast<std::size_t>(scales.part_of_body[b])]) return loan;
+  const Inertia& inertia = coordinates_.model().bodies()[b].inertia;
+  const double mass = scales.mass_at(body), little = kLittle * mass * scales.body_length[b] * scales.body_length[b];
+  loan.moves = inertia.mass < kLittle * mass;
+  const auto add = [&](const Vec3& axis) { loan.axes[static_cast<std::size_t>(loan.turns++)] = axis; };
+  if (coordinates_.plane()) {
+    const Vec3& n = coordinates_.plane()->bodies[b].n_B;
+    if (n.dot(inertia.I_C * n) < little) add(n);
+  } else {
+    const Eigen::SelfAdjointEigenSolver<Mat3> eigen(inertia.I_C);
+    for (int k = 0; k < 3; ++k)
+      if (eigen.eigenvalues()[k] < little) add(eigen.eigenvectors().col(k));
+  }
+  return loan;
+}
+
+std::vector<NaturalElimination::Loan> NaturalElimination::loans() const {
+  std::vector<Loan> out;
+  int first = 0;
+  for (int b = 0; b < static_cast<int>(coordinates_.model().bodies().size()); ++b) {
+    Loan loan = loan_of(b);
+    if (loan.count(coordinates_.dimension()) == 0) continue;
+    loan.first = first;
+    first += loan.count(coordinates_.dimension());
+    out.push_back(loan);
+  }
+  return out;
 }
 
 // Links without mass decide which joints the tree prefers, masses which bodies floating parts hang on.
@@ -75,10 +152,26 @@ bool NaturalElimination::refresh() {
     if (preferred_[j] != (is_massless(model, joint.parent) || is_massless(model, joint.child))) return false;
   }
   if (!still_spans(spanning_, model)) return false;
-  length_ = model.length();
-  inertia_ = model.mean_mass() * length_ * length_;
+  // Who borrows may have changed with masses; the axes of those who do turn with their inertia.
+  int lent = 0;
+  for (int b = 0; b < static_cast<int>(model.bodies().size()); ++b) lent += loan_of(b).count(coordinates_.dimension());
+  if (lent != lent_) return false;
+  for (Loan& loan : loans_) {
+    Loan now = loan_of(loan.body);
+    if (now.moves != loan.moves || now.turns != loan.turns) return false;
+    now.first = loan.first;
+    loan = now;
+  }
+  measure();
   std::fill(active_.begin(), active_.end(), 1);
   return true;
+}
+
+double NaturalElimination::inertia_of_row(int r) const {
+  const NaturalForm& form = coordinates_.row(r);
+  for (const NaturalVector* a : {&form.u, &form.w, &form.minus})
+    if (a->body != kWorld) return units_[static_cast<std::size_t>(a->body)].inertia;
+  return 1;
 }
 
 int NaturalElimination::row_at(const Place& place, int copy) const {
@@ -106,7 +199,9 @@ void NaturalElimination::add(int e, int a, int u, int b, double factor, const Ma
     target = &tree_.on_inner(nb);
   if (!target) return;
   for (int j = 0; j < n; ++j)
-    for (int i = 0; i < n; ++i) (*target)(e* n + i, u * n + j) += factor * unit(i) * unit(j) / inertia_ * block(i, j);
+    for (int i = 0; i < n; ++i)
+      (*target)(e* n + i, u * n + j) +=
+          factor * unit(a, i) * unit(b, j) / units_[static_cast<std::size_t>(a)].inertia * block(i, j);
 }
 
 // Calls put(body, gradient) for every body that row r touches, the gradient in scaled units.
@@ -120,7 +215,8 @@ void NaturalElimination::gather(int r, const VecX& x, bool linear_part, F&& put)
     if (b == kWorld || seen) continue;
     scratch_.setZero();
     coordinates_.add_gradient(form, x, b, 1, scratch_.data(), linear_part);
-    for (int i = 0; i < coordinates_.dimension(); ++i) scratch_[i] *= length_;
+    const double weight = weight_[static_cast<std::size_t>(r)];
+    for (int i = 0; i < coordinates_.per_body(); ++i) scratch_[i] *= weight * unit(b, i);
     put(b);
   }
 }
@@ -183,11 +279,55 @@ void NaturalElimination::drop_inactive() {
   }
 }
 
+// Inertia on loan, and the unknowns that take it back.
+void NaturalElimination::lend() {
+  const int n = coordinates_.per_body();
+  for (const Loan& loan : loans_) {
+    const int node = node_of(loan.body);
+    for (int k = loan.first; k < loan.first + loan.count(coordinates_.dimension()); ++k) {
+      const auto Z = directions_.col(k);
+      for (int copy = 0; copy < copies_; ++copy) {
+        const int at = multipliers_ * closure_rows() + copy * lent_ + k;
+        for (int i = 0; i < n; ++i) {
+          for (int j = 0; j < n; ++j) tree_.own(node)(copy * n + i, copy * n + j) += Z[i] * Z[j];
+          tree_.border_columns(node)(copy * n + i, at) -= Z[i];
+          tree_.border_rows(node)(at, copy * n + i) += Z[i];
+        }
+        tree_.corner()(at, at) -= 1;
+      }
+    }
+  }
+}
+
 Verdict NaturalElimination::factor() {
+  lend();
   if (const int node = tree_.eliminate(kNoPivot); node >= 0) return lacking(node);
   drop_inactive();
   if (!tree_.finish(0)) return {Status::Singular, -1, spanning_.closures.empty() ? -1 : spanning_.closures[0], 0};
   return {};
+}
+
+// The rigid motions of borrowers along what they borrow, in scaled numbers of length one; x need only be near.
+void NaturalElimination::turn_loans(const VecX& x) {
+  const int d = coordinates_.dimension(), n = coordinates_.per_body();
+  directions_.setZero();
+  for (const Loan& loan : loans_) {
+    int k = loan.first;
+    for (int i = 0; loan.moves && i < d; ++i) directions_(i, k++) = 1;
+    for (int t = 0; t < loan.turns; ++t) {
+      const Vec3& axis = loan.axes[static_cast<std::size_t>(t)];
+      auto Z = directions_.col(k++);
+      const double* own = x.data() + n * loan.body + d;
+      if (coordinates_.plane()) {
+        Z[2] = -own[1], Z[3] = own[0];
+      } else {
+        const Mat3 D = coordinates_.directors(loan.body, x);
+        const Vec3 a = D * axis;
+        for (int i = 0; i < 3; ++i) Z.segment<3>(3 + 3 * i) = a.cross(Vec3(D.col(i)));
+      }
+      Z.normalize();
+    }
+  }
 }
 
 // With unit masses the corner holds the products of the closure rows after what the tree's rows span was taken from them: its
@@ -196,6 +336,7 @@ Verdict NaturalElimination::factor() {
 void NaturalElimination::choose(const VecX& x) {
   const int n = closure_rows();
   if (n == 0) return;
+  turn_loans(x);
   clear();
   for (int node = 0; node < tree_.nodes(); ++node)
     for (int i = 0; i < coordinates_.per_body(); ++i) tree_.own(node)(i, i) = 1;
@@ -207,21 +348,8 @@ void NaturalElimination::choose(const VecX& x) {
   std::fill(active_.begin(), active_.end(), 0);
   if (tree_.eliminate(kNoPivot) >= 0) return;
   MatX& S = tree_.corner();
-  const auto part = [&](int k) { return active_[static_cast<std::size_t>(k)] ? -1.0 : std::abs(S(k, k)) / size_[k]; };
-  for (int step = 0; step < n; ++step) {
-    int pivot = 0;
-    for (int k = 1; k < n; ++k)
-      if (part(k) > part(pivot)) pivot = k;
-    if (!(part(pivot) > kDependent)) break;
-    active_[static_cast<std::size_t>(pivot)] = 1;
-    const double inverse = 1 / S(pivot, pivot);
-    for (int j = 0; j < n; ++j) {
-      if (active_[static_cast<std::size_t>(j)]) continue;
-      const double f = S(pivot, j) * inverse;
-      for (int i = 0; i < n; ++i)
-        if (!active_[static_cast<std::size_t>(i)]) S(i, j) -= f * S(i, pivot);
-    }
-  }
+  inverse_size_ = size_.cwiseInverse();
+  independent_rows(n, [&](int r, int c) -> double& { return S(c, r); }, size_, inverse_size_, active_);
 }
 
 void NaturalElimination::solve(VecX& coordinates, VecX& rows) {
@@ -234,10 +362,12 @@ void NaturalElimination::solve(VecX& coordinates, VecX& rows) {
     const int body = spanning_.nodes[static_cast<std::size_t>(node)].body;
     for (int copy = 0; copy < copies_; ++copy)
       for (int i = 0; i < n; ++i)
-        right_[tree_.first(node) + copy * n + i] = coordinates[copy * size + body * n + i] * unit(i) / inertia_;
+        right_[tree_.first(node) + copy * n + i] =
+            coordinates[copy * size + body * n + i] * unit(body, i) / units_[static_cast<std::size_t>(body)].inertia;
   }
   for (int copy = 0; copy < multipliers_; ++copy)
-    for (int r = 0; r < count; ++r) right_[place_of(r, copy)] = rows[copy * count + r];
+    for (int r = 0; r < count; ++r) right_[place_of(r, copy)] = rows[copy * count + r] * weight_[static_cast<std::size_t>(r)];
+  right_.tail(copies_ * lent_).setZero();
   // Rows that were left out ask for nothing; done after the tree because their right side must not see it.
   tree_.solve(right_, [&](double* z) {
     for (int copy = 0; copy < multipliers_; ++copy)
@@ -247,10 +377,12 @@ void NaturalElimination::solve(VecX& coordinates, VecX& rows) {
   for (int node = 0; node < tree_.nodes(); ++node) {
     const int body = spanning_.nodes[static_cast<std::size_t>(node)].body;
     for (int copy = 0; copy < copies_; ++copy)
-      for (int i = 0; i < n; ++i) coordinates[copy * size + body * n + i] = right_[tree_.first(node) + copy * n + i] * unit(i);
+      for (int i = 0; i < n; ++i)
+        coordinates[copy * size + body * n + i] = right_[tree_.first(node) + copy * n + i] * unit(body, i);
   }
   for (int copy = 0; copy < multipliers_; ++copy)
-    for (int r = 0; r < count; ++r) rows[copy * count + r] = right_[place_of(r, copy)] * inertia_;
+    for (int r = 0; r < count; ++r)
+      rows[copy * count + r] = right_[place_of(r, copy)] * weight_[static_cast<std::size_t>(r)] * inertia_of_row(r);
 }
 
 }  // namespace invar

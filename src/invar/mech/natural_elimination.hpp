@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
+
 #include "invar/base/status.hpp"
 #include "invar/mech/block_tree.hpp"
 #include "invar/mech/natural_coordinates.hpp"
@@ -12,9 +14,14 @@ namespace invar {
 /// body, of its internal rows and of the rows of the joint that it hangs on; rows of closures form the border. Blocks between
 /// bodies that are no neighbours in the tree are left out: who iterates converges linearly where they matter.
 ///
-/// Everything is pure numbers inside: positions over the length l of the model, equations of forces over mean mass times l²
-/// (times l for positions), so that pivots compare whatever the units. Closure rows that depend on others are left out
-/// (`choose`), and their multipliers are zero. No heap after construction.
+/// Everything is pure numbers inside, with the scales of each connected part (length L, mass m0) and of each body (length l):
+/// positions over L, directors over L/l, forces over m0 L, rows over the norm that this gives their gradients. So pivots compare
+/// whatever the units, and what is not connected does not influence each other: not by a bit.
+/// Closure rows that depend on others are left out (`choose`), and their multipliers are zero. No heap after construction.
+///
+/// Bodies with directions that have no inertia, or hardly any, may be leaves of the tree that only a closure holds. In parts with
+/// closures such directions Z get inertia on loan, and an unknown z of the border takes it back exactly:
+///   [A + Z Zᵀ  -Z; Zᵀ  -1] has the Schur complement A on the unknowns of the body, whatever A is.
 class NaturalElimination {
  public:
   NaturalElimination(const NaturalCoordinates& coordinates, int copies, int multipliers);
@@ -48,8 +55,10 @@ class NaturalElimination {
   /// Decides at x which closure rows are independent of all others; overwrites the matrix. Rank is geometry: masses do not enter.
   /// One copy of each is asked for. `use` takes the choice of another elimination over.
   void choose(const VecX& x);
-  void use(const NaturalElimination& other) { active_ = other.active_; }
+  void use(const NaturalElimination& other) { active_ = other.active_, directions_ = other.directions_; }
   int closure_rows() const { return static_cast<int>(active_.size()); }
+  /// Directions on loan.
+  int lent() const { return lent_; }
   /// Whether row r takes part.
   bool active(int r) const;
 
@@ -61,8 +70,30 @@ class NaturalElimination {
     int index;  // in the node's rows, or in the border
   };
   int node_of(int body) const { return spanning_.node_of_body[static_cast<std::size_t>(body)]; }
+  /// Directions of a body that borrow inertia: axes fixed in it about which turning needs little, and moving.
+  struct Loan {
+    int body = 0;
+    bool moves = false;
+    int turns = 0;
+    std::array<Vec3, 3> axes = {Vec3::Zero(), Vec3::Zero(), Vec3::Zero()};
+    int first = 0;  // of its unknowns
+    int count(int dimension) const { return (moves ? dimension : 0) + turns; }
+  };
+  /// Units of a body: of positions (m), of directors (1), of forces on directors (N m).
+  struct Units {
+    double position = 1, director = 1, inertia = 1;
+  };
   int row_at(const Place& place, int copy) const;
-  double unit(int k) const { return k < coordinates_.dimension() ? length_ : 1.0; }
+  double unit(int b, int k) const {
+    const Units& u = units_[static_cast<std::size_t>(b)];
+    return k < coordinates_.dimension() ? u.position : u.director;
+  }
+  void measure();
+  Loan loan_of(int body) const;
+  std::vector<Loan> loans() const;
+  void turn_loans(const VecX& x);
+  void lend();
+  double inertia_of_row(int r) const;  // of its connected part
   void drop_inactive();
   Verdict lacking(int node) const;
   template <class F>
@@ -72,15 +103,20 @@ class NaturalElimination {
   std::vector<bool> preferred_;  // per joint: holds a link without mass
   SpanningTree spanning_;
   int copies_, multipliers_;
-  double length_, inertia_;        // l, and mean mass times l²
+  std::vector<bool> looped_;    // per connected part
+  std::vector<Units> units_;    // per body
+  std::vector<double> weight_;  // per row: one over the norm of its gradient, about
+  std::vector<Loan> loans_;
+  int lent_;                       // their directions
+  MatX directions_;                // per_body x lent: Z at the configuration of `choose`
   std::vector<int> rows_of_node_;  // internal rows and those of its joint
   std::vector<Place> place_;       // per row
   std::vector<char> active_;       // per closure row
   BlockTree tree_;
-  VecX right_;    // stacked as the tree has it
-  VecX scratch_;  // per_body
-  MatX block_;    // per_body x per_body
-  VecX size_;     // per closure row: its square
+  VecX right_;                // stacked as the tree has it
+  VecX scratch_;              // per_body
+  MatX block_;                // per_body x per_body
+  VecX size_, inverse_size_;  // per closure row: its square
 };
 
 }  // namespace invar

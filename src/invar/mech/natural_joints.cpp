@@ -111,7 +111,9 @@ void rows_in_plane(JointKind kind, RowsOfJoint rows) {
 void NaturalCoordinates::add_joint_rows(int joint) {
   const Frames at = frames(joint);
   const JointKind kind = model_.joints()[static_cast<std::size_t>(joint)].kind;
-  const RowsOfJoint rows{at, forms_, 1 / model_.length()};
+  // Pure numbers: lengths of the connected part. A power of two does not round.
+  const double length = scales_.length_at(model_.joints()[static_cast<std::size_t>(joint)].child);
+  const RowsOfJoint rows{at, forms_, 1 / power_of_two(length)};
   plane_ ? rows_in_plane(kind, rows) : rows_in_space(kind, rows);
 }
 

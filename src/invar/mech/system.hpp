@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "invar/mech/environment.hpp"
@@ -9,11 +10,13 @@
 
 namespace invar {
 
+class Switches;
+
 /// A formulation together with what acts on it: the right-hand side that integrators see.
 class System {
  public:
-  explicit System(Formulation& formulation)
-      : formulation_(formulation), bodies_(formulation.model().bodies().size()), load_(formulation.model()) {}
+  explicit System(Formulation& formulation);
+  ~System();
 
   void add(const Environment& environment) { environments_.push_back(&environment); }
 
@@ -28,6 +31,10 @@ class System {
   /// enter(t, t) sees t from the right; before any call every time is seen from the right.
   void enter(double t0, double t1) { inside_ = t0 + 0.5 * (t1 - t0); }
   Instant instant(double t, double span = 0) const { return Instant(t, std::isnan(inside_) ? t : inside_, span); }
+
+  /// Before a step, see Formulation.
+  double prepare_step(const State& x, double h, bool whole) { return formulation_.prepare_step(x, h, whole); }
+  long equations() const { return formulation_.equations(); }
 
   /// Time derivative of x at t, work and dissipation included.
   Verdict rate(double t, const State& x, Rate& rate);
@@ -46,16 +53,23 @@ class System {
   void pull(const VecX& u, const VecX& v, VecX& u_dot) const { formulation_.pull(u, v, u_dot); }
   Verdict settle(State& x) { return formulation_.settle(x); }
 
+  /// Laws of passive parts that have branches. While they are held, `rate` computes with the held branches, whatever the state;
+  /// `evaluate` and `load` never do.
+  Switches& switches() { return *switches_; }
+  const Switches& switches() const { return *switches_; }
+
   /// The first time after t at which something that acts is not smooth.
   double next_event(double t) const;
 
  private:
-  void gather(double t, const State& x);
+  void add_environments(Instant at, const Bodies& bodies);
 
   Formulation& formulation_;
   std::vector<const Environment*> environments_;
+  std::unique_ptr<Switches> switches_;
   Bodies bodies_;
   Load load_;
+  Port held_;  // the part of the load that comes from held branches
   bool loaded_ = false;
   double inside_ = std::numeric_limits<double>::quiet_NaN();  ///< s; middle of the segment entered last
 };

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "invar/mech/tendon_points.hpp"
+#include "invar/mech/tension.hpp"
 
 namespace invar {
 namespace {
@@ -59,19 +60,22 @@ Pull pull_of(const Model& model, const Tendon& tendon, const Bodies& bodies) {
   return pull;
 }
 
+void add_tension(const Model& model, const Tendon& tendon, const Bodies& bodies, double tension, Port& port) {
+  At from = at(model, tendon.points[0], bodies);
+  for (std::size_t k = 1; k < tendon.points.size(); ++k) {
+    const At to = at(model, tendon.points[k], bodies);
+    const Vec3 force = tension * direction(between(from, to));
+    push(force, tendon.points[k - 1], from, port);
+    push(-force, tendon.points[k], to, port);
+    from = to;
+  }
+}
+
 void add_tendons(const Model& model, const Bodies& bodies, Port& port, double& dissipation) {
   for (const Tendon& tendon : model.tendons()) {
     const Pull pull = pull_of(model, tendon, bodies);
     dissipation += (pull.tension - elastic_tension(tendon, pull.stretch)) * pull.rate;
-    if (pull.tension == 0) continue;
-    At from = at(model, tendon.points[0], bodies);
-    for (std::size_t k = 1; k < tendon.points.size(); ++k) {
-      const At to = at(model, tendon.points[k], bodies);
-      const Vec3 force = pull.tension * direction(between(from, to));
-      push(force, tendon.points[k - 1], from, port);
-      push(-force, tendon.points[k], to, port);
-      from = to;
-    }
+    if (pull.tension != 0) add_tension(model, tendon, bodies, pull.tension, port);
   }
 }
 

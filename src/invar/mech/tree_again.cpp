@@ -21,6 +21,7 @@ void TreeSolver::solve_again(const KktInput& input, const Port* port, Accelerati
   pass_loads(input);
   if (rows_ > 0) {
     reduce_right();
+    if (!store_->loans.empty()) find_loan_motion();
     find_multipliers();
     apply_multipliers();
   }

@@ -104,7 +104,7 @@ void TreeSolver::start_joint_rows(int c, const Bodies& bodies, const KktInput& i
     wanted.head<3>() += (*input.bias)[closure.index].angular, wanted.tail<3>() += (*input.bias)[closure.index].linear;
   for (int k = 0; k < closure.rows; ++k) {
     Vec6 row = at.C.row(k).transpose();
-    row /= row_size(row, model_.length());
+    row /= row_size(row, scales_.length_at(joint.child));
     s.direction[closure.row + k] = row;
     s.right[closure.row + k] = row.dot(wanted);
     start_row(closure.row + k, joint, at, row, 1);
@@ -166,13 +166,18 @@ void TreeSolver::start_coupling_row(int c, const Bodies& bodies, const KktInput&
 Verdict TreeSolver::solve_closures(const Bodies& bodies, bool dynamics) {
   const Store& s = *store_;
   if (const Verdict verdict = factor_closures(); !verdict.ok()) return verdict;
+  if (!s.loans.empty())
+    if (const Verdict verdict = factor_loans(); !verdict.ok()) return verdict;
   reduce_right();
+  if (!s.loans.empty()) find_loan_motion();
   // A row left out must agree with the others: what is left of its right side is an acceleration nobody can give. In a projection
   // the residual is the judge, not this.
   if (dynamics && rank_ < rows_) {
     double scale = model_.gravity().norm();
     for (const double right : s.right) scale = std::max(scale, std::abs(right));
-    const double bound = kContradiction * (scale + centripetal(bodies, model_.length()));
+    double centripetal = 0;
+    for (const int b : piece_.bodies) centripetal = std::max(centripetal, scales_.length_at(b) * bodies[b].w_WB.squaredNorm());
+    const double bound = kContradiction * (scale + centripetal);
     for (int k = rank_; k < rows_; ++k)
       if (std::abs(s.reduced[k]) > bound) return {Status::Contradictory, -1, joint_of_row(s.order[k]), s.reduced[k]};
   }

@@ -62,7 +62,7 @@ void add_freedoms(const Joint& joint, bool reversed, std::vector<kernel::Freedom
 }  // namespace
 
 // A column costs about 5 ns per body that it passes and 1 ns per pair of columns there; the factorization of Lambda m³/6.
-double closure_cost(const Model& model, const SpanningTree& tree) {
+double closure_cost(const Model& model, const SpanningTree& tree, const Piece& piece) {
   std::vector<int> columns(tree.nodes.size(), 0), last(tree.nodes.size(), -1);
   int id = 0, rows = 0;
   const auto run_down = [&](int joint, int count) {
@@ -75,10 +75,29 @@ double closure_cost(const Model& model, const SpanningTree& tree) {
     run_down(j, count);
     rows += count, ++id;
   }
-  for (const Coupling& coupling : model.couplings()) run_down(coupling.joint, 1), run_down(coupling.of, 1), ++rows, ++id;
+  for (const int c : piece.couplings) {
+    run_down(model.couplings()[c].joint, 1), run_down(model.couplings()[c].of, 1);
+    ++rows, ++id;
+  }
   double cost = static_cast<double>(rows) * rows * rows / 6;
   for (const int c : columns) cost += 5.0 * c + 1.0 * c * c;
   return cost;
+}
+
+SpanningTree restricted(const SpanningTree& tree, const Piece& piece) {
+  SpanningTree out;
+  out.node_of_body.assign(tree.node_of_body.size(), -1);
+  std::vector<int> index(tree.nodes.size(), -1);
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    TreeNode node = tree.nodes[i];
+    if (!std::binary_search(piece.bodies.begin(), piece.bodies.end(), node.body)) continue;
+    if (node.inner >= 0) node.inner = index[node.inner];
+    out.node_of_body[node.body] = index[i] = static_cast<int>(out.nodes.size());
+    out.nodes.push_back(node);
+  }
+  for (const int j : tree.closures)
+    if (std::binary_search(piece.joints.begin(), piece.joints.end(), j)) out.closures.push_back(j);
+  return out;
 }
 
 void TreeSolver::compile_links() {
@@ -86,7 +105,7 @@ void TreeSolver::compile_links() {
   const int n = static_cast<int>(tree_.nodes.size());
   s.links.resize(n + 1);
   s.work.resize(n + 1);
-  s.slot_of_body.assign(n, 0);
+  s.slot_of_body.assign(model_.bodies().size(), 0);
   std::vector<Vec3>& p_BO = s.p_BO;
   p_BO.assign(n + 1, Vec3::Zero());
   s.freedoms.clear();
@@ -139,7 +158,7 @@ void TreeSolver::compile_links() {
   moment.assign(n + 1, 0);
   for (int i = n; i > 0; --i) {
     kernel::Link<V>& link = s.links[i];
-    const double arm = Vec3(link.d.x, link.d.y, link.d.z).norm() + model_.length();
+    const double arm = Vec3(link.d.x, link.d.y, link.d.z).norm() + scales_.length_at(link.body);
     mass[i] += link.mass;
     moment[i] += link.mid + Vec3(link.g.x, link.g.y, link.g.z).squaredNorm();
     link.floor = 1e-13 * moment[i];
@@ -163,15 +182,13 @@ void TreeSolver::compile_columns() {
   for (const TreeNode& node : tree_.nodes)
     if (node.joint >= 0) in_tree[node.joint] = true;
   for (const int j : tree_.closures) add_closure(Closure::Sort::Joint, j, 0, model_.joints()[j].rows());
-  for (int j = 0; j < static_cast<int>(model_.joints().size()); ++j) {
+  for (const int j : piece_.joints) {
     if (in_tree[j]) continue;
     s.loose.push_back(j);
     for (int k = 0; k < model_.joints()[j].nv; ++k)
       if (model_.joints()[j].passive[k].armature > 0) ++rotors_, add_closure(Closure::Sort::Rotor, j, k, 1);
   }
-  for (int c = 0; c < static_cast<int>(model_.couplings().size()); ++c) {
-    add_closure(Closure::Sort::Coupling, c, 0, 1);
-  }
+  for (const int c : piece_.couplings) add_closure(Closure::Sort::Coupling, c, 0, 1);
 
   // Every row runs from its ends to the ground or root; list the rows that pass each slot.
   std::vector<std::vector<int>> passing(n + 1);
@@ -199,6 +216,12 @@ void TreeSolver::compile_columns() {
       s.columns.push_back(column);
     }
   }
+  s.loans.reserve(rows_);
+  s.loan_columns.reserve(static_cast<std::size_t>(rows_) * rows_);
+  s.loan_factor.reserve(static_cast<std::size_t>(rows_) * rows_);
+  s.loan_motion.reserve(rows_);
+  s.loan_of_slot.assign(s.links.size(), 0);
+  s.loan_of_freedom.assign(s.freedoms.size(), 0);
   s.lambda.assign(static_cast<std::size_t>(rows_) * rows_, 0);
   s.right.assign(rows_, 0);
   s.multiplier.assign(rows_, 0);
@@ -250,7 +273,7 @@ void TreeSolver::compile_balls() {
       const bool rotor = closure.sort == Closure::Sort::Rotor;
       const int j = rotor ? closure.index : model_.couplings()[closure.index].joint;
       const int k = rotor ? closure.freedom : model_.couplings()[closure.index].freedom;
-      closure.unit = turns(model_.joints()[j].kind, k) ? model_.length() : 1;
+      closure.unit = turns(model_.joints()[j].kind, k) ? scales_.length_at(model_.joints()[j].child) : 1;
       continue;
     }
     const Joint& joint = model_.joints()[closure.index];
@@ -275,6 +298,7 @@ bool TreeSolver::refresh() {
   if (!still_spans(tree_, model_)) return false;
   compile_links();
   compile_balls();
+  drop_loans();
   rank_ = 0, wanted_rank_ = -1;
   weakest_kept_ = 1, strongest_left_ = 0;
   weakest_row_ = -1;

@@ -16,8 +16,8 @@ using Work = kernel::Work<V>;
 using Freedom = kernel::Freedom<V>;
 using Column = kernel::Column<V>;
 
-TreeSolver::TreeSolver(const Model& model, const SpanningTree& tree)
-    : model_(model), tree_(tree), store_(std::make_unique<Store>()) {
+TreeSolver::TreeSolver(const Model& model, const Scales& scales, const Piece& piece, const SpanningTree& tree)
+    : model_(model), scales_(scales), piece_(piece), tree_(tree), store_(std::make_unique<Store>()) {
   compile_links();
   compile_columns();
   store_->external.resize(model.bodies().size());
@@ -32,9 +32,7 @@ Verdict TreeSolver::solve(const Bodies& bodies, const KktInput& input, Accelerat
   const Port* port = gather_loads(bodies, input);
   if (input.again && kept_ && !input.dynamics) return solve_again(input, port, accelerations, reactions), Verdict{};
   kept_ = false;
-  kinematics(bodies, input, port);
-  if (rows_ > 0) start_columns(bodies, input);
-  if (const Verdict verdict = eliminate(input); !verdict.ok()) return verdict;
+  if (const Verdict verdict = eliminate_with_loans(bodies, input, port); !verdict.ok()) return verdict;
   if (rows_ > 0) {
     if (const Verdict verdict = solve_closures(bodies, input.dynamics); !verdict.ok()) return verdict;
     apply_multipliers();
@@ -195,6 +193,24 @@ void add_block_to_lambda(const Column* columns, int n, const kernel::Mat<V>& inv
   }
 }
 
+// A hinge on loan: the subtree goes inwards as if it were fixed, and turns by e + z. Returns what inertia it has itself.
+double pass_idle_revolute(const Link& k, double loan, Work& x, Work& in) {
+  const double delta = dot(x.u, x.D * x.u) + k.armature;
+  x.delta_inverse = 1 / loan;
+  x.uf = x.un = V{};
+  shift(x, in);
+  return delta;
+}
+
+// The same for one freedom of a Serial hang.
+double keep_idle_freedom(double loan, Freedom& q, const Work& x) {
+  const V Uf = x.A * q.sv + x.B * q.sw;
+  const V Un = transposed_times(x.B, q.sv) + x.D * q.sw;
+  q.delta_inverse = 1 / loan;
+  q.uf = q.un = V{};
+  return dot(q.sv, Uf) + dot(q.sw, Un) + q.armature;
+}
+
 void pass_columns(Column* columns, int n, std::vector<Column>& all) {
   for (int c = 0; c < n; ++c) {
     if (columns[c].up < 0) continue;
@@ -213,20 +229,23 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
   const double* efforts = input.efforts ? input.efforts->data() : nullptr;
   double* lambda = s.lambda.data();
   double* right = s.right.data();
+  const bool lent = !s.loans.empty();
   for (int i = static_cast<int>(s.links.size()) - 1; i > 0; --i) {
     const Link& k = s.links[i];
     Work& x = s.work[i];
     Work& in = s.work[k.inner];
     Column* columns = s.columns.data() + k.column;
     // A pivot that is no number says nothing about inertia: a state or load has overflowed.
-    const auto no_inertia = [&](double pivot) {
+    const auto no_inertia = [&](double pivot, int freedom) {
+      doubtful_slot_ = i, doubtful_freedom_ = freedom;
       return Verdict{std::isfinite(pivot) ? Status::NoInertia : Status::NotFinite, k.body, k.joint, pivot};
     };
     switch (k.hang) {
       case Hang::Revolute: {
-        const double delta = eliminate_revolute(k, x, in);
+        const double loan = lent ? s.loan_of_slot[i] : 0.0;
+        const double delta = loan > 0 ? pass_idle_revolute(k, loan, x, in) : eliminate_revolute(k, x, in);
         pass_revolute(x, in, efforts ? efforts[k.effort] : 0.0);
-        if (!(delta > k.floor)) return no_inertia(delta);
+        if (returned_ = loan > 0 && delta > k.floor; returned_ || !(loan > 0 || delta > k.floor)) return no_inertia(delta, 0);
         for (int c = 0; c < k.columns; ++c) {
           Column& p = columns[c];
           const double w = p.w[0] = dot(x.u, p.n) - (k.driven ? p.t[0] : 0.0);
@@ -243,7 +262,7 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
         const double bulk = first(x.D.c0) * second(x.D.c1) * third(x.D.c2);
         const double determinant = eliminate_ball(x);
         pass_ball(x, effort);
-        if (!(determinant > 1e-14 * bulk) || !(bulk > k.floor * k.floor * k.floor)) return no_inertia(determinant);
+        if (!(determinant > 1e-14 * bulk) || !(bulk > k.floor * k.floor * k.floor)) return no_inertia(determinant, -1);
         for (int c = 0; c < k.columns; ++c) {
           Column& p = columns[c];
           p.m = p.n;
@@ -259,7 +278,7 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
           double mass3;
           const double masses = first(x.A.c0) * second(x.A.c1) * third(x.A.c2);
           const kernel::Mat<V> Ai = kernel::inverse_spd(x.A, mass3);
-          if (!(mass3 > 1e-14 * masses) || !(masses > k.mass_floor * k.mass_floor * k.mass_floor)) return no_inertia(mass3);
+          if (!(mass3 > 1e-14 * masses) || !(masses > k.mass_floor * k.mass_floor * k.mass_floor)) return no_inertia(mass3, -1);
           x.A = Ai;
           for (int c = 0; c < k.columns; ++c) columns[c].n = columns[c].m, columns[c].m = columns[c].f;
           if (k.columns > 0) add_block_to_lambda(columns, k.columns, Ai, rows_, lambda);
@@ -270,9 +289,11 @@ Verdict TreeSolver::eliminate(const KktInput& input) {
       case Hang::Serial:
         for (int f = 0; f < k.freedoms; ++f) {
           Freedom& q = s.freedoms[k.freedom + f];
-          const double delta = eliminate_freedom(q, x);
+          const double loan = lent ? s.loan_of_freedom[k.freedom + f] : 0.0;
+          const double delta = loan > 0 ? keep_idle_freedom(loan, q, x) : eliminate_freedom(q, x);
           pass_freedom(q, x, efforts ? efforts[k.effort + f] : 0.0);
-          if (!(delta > (q.is_angular ? k.floor : k.mass_floor))) return no_inertia(delta);
+          const double floor = q.is_angular ? k.floor : k.mass_floor;
+          if (returned_ = loan > 0 && delta > floor; returned_ || !(loan > 0 || delta > floor)) return no_inertia(delta, f);
           for (int c = 0; c < k.columns; ++c) {
             Column& p = columns[c];
             const double w = p.w[f] = dot(q.sw, p.n) + dot(q.sv, p.f) - (k.driven ? p.t[f] : 0.0);
@@ -326,6 +347,7 @@ void TreeSolver::apply_multipliers() {
       case Hang::Fixed: x.pf += f, x.pn += n; break;
     }
   }
+  if (!s.loans.empty()) apply_loan_motion();
 }
 
 namespace {

@@ -4,20 +4,25 @@
 
 #include "invar/mech/joint_rows.hpp"
 #include "invar/mech/kkt_solver.hpp"
+#include "invar/mech/scales.hpp"
 #include "invar/mech/spanning_tree.hpp"
 
 namespace invar {
 
 /// What closures, couplings and rotors of cut joints add to one elimination, roughly in ns: columns along their paths, Lambda.
 /// Known before anything is allocated.
-double closure_cost(const Model& model, const SpanningTree& tree);
+double closure_cost(const Model& model, const SpanningTree& tree, const Piece& piece);
+
+/// The part of a spanning tree that a piece of the model has.
+SpanningTree restricted(const SpanningTree& tree, const Piece& piece);
 
 /// Leaf-to-root elimination over the spanning tree, O(N), with one column per row of every closure and coupling and a dense
 /// matrix Lambda between those columns. The reference point of a body is its inner joint, axes are those of World: positions
 /// enter only through relative displacements, so accuracy does not depend on the distance from the World origin.
 class TreeSolver final : public KktSolver {
  public:
-  TreeSolver(const Model& model, const SpanningTree& tree);
+  /// Of a piece of the model; `scales` must outlive the solver.
+  TreeSolver(const Model& model, const Scales& scales, const Piece& piece, const SpanningTree& tree);
   ~TreeSolver() override;
 
   /// Takes the numbers of a model that was edited in place: everything as after construction. False where its spanning tree is
@@ -61,6 +66,13 @@ class TreeSolver final : public KktSolver {
   void start_row(int row, const Joint& joint, const JointAt& at, const Vec6& direction, double factor);
   void start_dual_row(int row, int joint, int freedom, double factor, const Bodies& bodies, bool dynamics);
   Verdict eliminate(const KktInput& input);
+  Verdict eliminate_with_loans(const Bodies& bodies, const KktInput& input, const Port* port);
+  bool lend(double pivot, double floor, double size);
+  bool take_back(double pivot, double floor);
+  void drop_loans();
+  Verdict factor_loans();
+  void find_loan_motion();
+  void apply_loan_motion();
   Verdict solve_closures(const Bodies& bodies, bool dynamics);
   Verdict factor_closures();
   void reduce_right();
@@ -76,12 +88,16 @@ class TreeSolver final : public KktSolver {
   void pass_loads(const KktInput& input);
 
   const Model& model_;
+  const Scales& scales_;
+  Piece piece_;
   SpanningTree tree_;
   std::unique_ptr<Store> store_;
   int rows_ = 0, rotors_ = 0, rank_ = 0, wanted_rank_ = -1;
   double weakest_kept_ = 1, strongest_left_ = 0;
   int weakest_row_ = -1;
-  bool kept_ = false;  // the last solve was without dynamics: what it found out can be used again
+  int doubtful_slot_ = 0, doubtful_freedom_ = 0;  // where the last elimination met no inertia, or inertia where it had lent some
+  bool returned_ = false;                         // it was the latter
+  bool kept_ = false;                             // the last solve was without dynamics: what it found out can be used again
 };
 
 }  // namespace invar

@@ -66,6 +66,14 @@ struct Closure {
   kernel::Triple<double> axis[3] = {};  // of F, in axes of the parent
 };
 
+/// A freedom without inertia that got some on loan: turning or sliding it moves nothing of the subtree (I_A s = 0), so nothing of
+/// it goes inwards. Its acceleration z is one more unknown of Lambda, with the column -w of the rows that drive it.
+struct TreeLoan {
+  int slot;
+  int freedom;  // Serial: which of its freedoms; Revolute: 0
+  double size;  // the loan, d
+};
+
 struct TreeSolver::Store {
   std::vector<kernel::Link<V>> links;        // slot 0 is the ground
   std::vector<kernel::Work<V>> work;         // one per slot
@@ -85,6 +93,12 @@ struct TreeSolver::Store {
   std::vector<Vec6> direction;            // rows: (moment; force) on the child at the joint point, World (closure joints)
   std::vector<Vec3> p_BO;                 // slots: reference point in the body frame
   std::vector<double> masses, moments;    // slots: of the subtree, for the floors
+  std::vector<TreeLoan> loans;            // never more than rows
+  std::vector<double> loan_of_slot;       // slots: Revolute, 0 without
+  std::vector<double> loan_of_freedom;    // freedoms of Serial hangs, 0 without
+  std::vector<double> loan_columns;       // rows x loans, column-major: L⁻¹ times the columns, in the order of elimination
+  std::vector<double> loan_factor;        // loans x loans, row-major: Cholesky of columnsᵀ D⁻¹ columns
+  std::vector<double> loan_motion;        // loans: z
   Port external;                          // port plus the efforts of loose joints
   double total_mass = 1;
 

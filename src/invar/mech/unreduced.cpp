@@ -2,134 +2,71 @@
 #include "invar/mech/unreduced.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "invar/mech/part_solver.hpp"
 
 namespace invar {
-namespace {
 
-// Pivots of closure rows over their own diagonal: squared sines. One elimination loses u / pivot, several times over (up to 30
-// seen), so below kLossy, where 1e-12 would no longer be kept, the fronts take over, which refine. Below kWeak they treat weak
-// rows as a border, and the mechanism counts as nearly singular; rows left out are told from zero above kNoise.
-constexpr double kLossy = 1e-3;
-constexpr double kWeak = 1e-6;
-constexpr double kNoise = 1e-9;
-constexpr double kGrown = 100;
-
-}  // namespace
-
-Unreduced::Unreduced(const Model& model) : model_(model) {
-  const SpanningTree tree = spanning_tree(model);
-  for (const TreeNode& node : tree.nodes)
-    if (node.joint >= 0) tree_rows_ += model.joints()[node.joint].rows();
-  // The fronts take about a microsecond per body (bench/graph_growth), more in nets.
-  if (closure_cost(model, tree) <= 1000.0 * static_cast<double>(model.bodies().size()))
-    tree_ = std::make_unique<TreeSolver>(model, tree);
-  begin();
+Unreduced::Unreduced(const Model& model) : model_(model), scales_(std::make_unique<Scales>(scales_of(model))) {
+  part_of_coupling_.assign(model.couplings().size(), 0);
+  for (const Piece& piece : pieces_by_loops(model, *scales_)) {
+    for (const int c : piece.couplings) part_of_coupling_[c] = static_cast<int>(parts_.size());
+    parts_.push_back(std::make_unique<PartSolver>(model, *scales_, piece));
+  }
+  sum_up();
 }
 
-// As nothing has been solved yet.
-void Unreduced::begin() {
-  mobility_ = {};
-  mobility_.rows = static_cast<int>(model_.couplings().size());
-  for (const Joint& joint : model_.joints()) mobility_.rows += joint.rows();
-  mobility_.rank = tree_rows_;
-  mobility_.freedoms = 6 * static_cast<int>(model_.bodies().size()) - tree_rows_;
-  decided_ = tree_fails_ = false;
-  left_seen_ = 0;
-  if (tree_ && tree_->closure_rows() == 0)
-    used_ = tree_.get();
-  else
-    used_ = &graph();
+Unreduced::~Unreduced() = default;
+
+PartSolver& Unreduced::piece(int k) { return *parts_[k]; }
+
+bool Unreduced::closes_loops() const {
+  return std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->closes_loops(); });
 }
 
 bool Unreduced::refresh() {
-  if (tree_ && !tree_->refresh()) return false;
-  if (graph_) graph_->refresh();
-  begin();
+  measure(model_, *scales_);
+  for (const auto& part : parts_)
+    if (!part->refresh()) return false;
+  sum_up();
   return true;
-}
-
-GraphSolver& Unreduced::graph() {
-  if (!graph_) graph_ = std::make_unique<GraphSolver>(model_);
-  return *graph_;
-}
-
-// What the joint graph decided last, and whether that is a change.
-void Unreduced::note_rank() {
-  const RankDecision& decision = graph_->decision();
-  if (decided_ && decision.rank != mobility_.rank) {
-    ++mobility_.changes;
-    mobility_.joint = graph_->joint_left_out();
-  }
-  mobility_.rank = decision.rank;
-  mobility_.freedoms = graph_->freedoms();
-  mobility_.sigma = decision.sigma;
-  decided_ = true;
-  if (tree_) tree_->set_closure_rank(mobility_.rank - tree_rows_ + tree_->rotor_rows());
-}
-
-Verdict Unreduced::decide(const Bodies& bodies, const KktInput& input) {
-  const Verdict verdict = graph().decide(bodies, input);
-  if (verdict.ok()) note_rank();
-  return verdict;
-}
-
-Verdict Unreduced::solve_graph(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
-                               std::vector<Wrench>& reactions) {
-  used_ = &graph();
-  const Verdict verdict = graph().solve(bodies, input, accelerations, reactions);
-  if (verdict.ok()) note_rank();
-  mobility_.sine = std::sqrt(std::max(0.0, graph().weakest()));
-  if (!tree_ || tree_fails_) mobility_.near_singular = !graph().decision().border.empty();
-  return verdict;
 }
 
 Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                          std::vector<Wrench>& reactions) {
-  if (!tree_ || tree_fails_) return solve_graph(bodies, input, accelerations, reactions);
-  if (input.again && !input.dynamics) return solve_again(bodies, input, accelerations, reactions);
-  used_ = tree_.get();
-
-  // Few loops: one elimination. At the first state the number of independent closure rows is not known yet.
-  const bool loops = tree_->closure_rows() > 0;
-  if (loops && !decided_)
-    if (const Verdict verdict = decide(bodies, input); !verdict.ok()) return verdict;
-  Verdict verdict = tree_->solve(bodies, input, accelerations, reactions);
-  if (verdict.status == Status::NoInertia) {
-    tree_fails_ = true;
-    return solve_graph(bodies, input, accelerations, reactions);
+  Verdict verdict;
+  for (const auto& part : parts_) {
+    verdict = part->solve(bodies, input, accelerations, reactions);
+    if (!verdict.ok()) break;
   }
-  if (!loops) return verdict;
-
-  // Towards a singularity the fronts compute, and watch the rank themselves.
-  const double weakest = verdict.status == Status::Singular ? 0 : tree_->weakest_kept();
-  mobility_.near_singular = weakest < kWeak;
-  mobility_.joint = tree_->weakest_joint();
-  if (weakest < kLossy) {
-    verdict = solve_graph(bodies, input, accelerations, reactions);
-    mobility_.sine = std::sqrt(std::max(0.0, weakest));
-    return verdict;
-  }
-  mobility_.sine = std::sqrt(weakest);
-  // A row that was left out stands out of the noise: count again, once for each time that it has grown, or where it contradicts.
-  const double left = tree_->strongest_left();
-  if (left < kNoise) left_seen_ = 0;
-  const bool grown = input.settled && left > kGrown * left_seen_;
-  if (left > kNoise && (grown || verdict.status == Status::Contradictory)) {
-    const int before = mobility_.rank;
-    if (const Verdict v = decide(bodies, input); !v.ok()) return v;
-    left_seen_ = left;
-    if (mobility_.rank != before) return solve_graph(bodies, input, accelerations, reactions);
-  }
+  sum_up();
   return verdict;
 }
 
-// By whichever solver the last answer came from.
-Verdict Unreduced::solve_again(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
-                               std::vector<Wrench>& reactions) {
-  const Verdict verdict = used_->solve(bodies, input, accelerations, reactions);
-  if (verdict.ok() && used_ != tree_.get()) note_rank();
-  return verdict;
+double Unreduced::coupling_effort(int coupling) const { return parts_[part_of_coupling_[coupling]]->coupling_effort(coupling); }
+
+void Unreduced::sum_up() {
+  if (parts_.size() == 1) {
+    mobility_ = parts_.front()->mobility();
+    return;
+  }
+  mobility_ = {};
+  for (const auto& part : parts_) {
+    const Mobility& m = part->mobility();
+    mobility_.rows += m.rows, mobility_.rank += m.rank, mobility_.freedoms += m.freedoms;
+    mobility_.changes += m.changes;
+    mobility_.near_singular |= m.near_singular;
+    mobility_.sigma = std::min(mobility_.sigma, m.sigma);
+    if (m.joint >= 0 && (mobility_.joint < 0 || m.sine < mobility_.sine)) mobility_.joint = m.joint;
+    mobility_.sine = std::min(mobility_.sine, m.sine);
+  }
+}
+
+void Unreduced::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                           std::vector<Wrench>& reactions, VecX& couplings, std::vector<JointVerdict>* verdicts) {
+  for (const auto& part : parts_)
+    if (part->mobility().rank < part->mobility().rows)
+      part->least_norm(bodies, input, accelerations, reactions, couplings, verdicts);
 }
 
 }  // namespace invar

@@ -17,9 +17,8 @@ double share(const KktAssembly& assembly, const KktBlock& block, const MatX& P, 
 
 }  // namespace
 
-std::vector<JointVerdict> joint_verdicts(const Model& model, const Bodies& bodies, const KktAssembly& assembly,
-                                         const Redundancy& redundancy) {
-  std::vector<JointVerdict> out(model.joints().size());
+void joint_verdicts(const Model& model, const Scales& scales, const Bodies& bodies, const KktAssembly& assembly,
+                    const Redundancy& redundancy, std::vector<JointVerdict>& out) {
   for (int b = 0; b < static_cast<int>(redundancy.group_of_block.size()); ++b) {
     const int group = redundancy.group_of_block[b], j = assembly.joint_of_block(b);
     if (group < 0 || j < 0) continue;
@@ -28,15 +27,15 @@ std::vector<JointVerdict> joint_verdicts(const Model& model, const Bodies& bodie
     const Joint& joint = model.joints()[j];
     const Mat3 R_WF = (body_state(bodies, joint.parent).q_WB * joint.X_PF.q).toRotationMatrix();
     const KktBlock& block = assembly.problem().structure.block(b);
+    const double length = scales.length_at(joint.child);
     const MatX P = redundancy.projector(b, b);
     for (int k = 0; k < 3; ++k) {
-      verdict.force[k] = share(assembly, block, P, model.length(), Vec3::Zero(), R_WF.col(k));
-      verdict.moment[k] = share(assembly, block, P, model.length(), R_WF.col(k), Vec3::Zero());
+      verdict.force[k] = share(assembly, block, P, length, Vec3::Zero(), R_WF.col(k));
+      verdict.moment[k] = share(assembly, block, P, length, R_WF.col(k), Vec3::Zero());
     }
     for (const int other : redundancy.groups[group])
       if (const int i = assembly.joint_of_block(other); i >= 0 && i != j) verdict.together_with.push_back(i);
   }
-  return out;
 }
 
 }  // namespace invar

@@ -5,8 +5,9 @@
 
 namespace invar {
 
-/// Verdicts for all joints from an analysis at these bodies (GraphSolver::analyse, with its assembly).
-std::vector<JointVerdict> joint_verdicts(const Model& model, const Bodies& bodies, const KktAssembly& assembly,
-                                         const Redundancy& redundancy);
+/// Verdicts for the joints that carry self-stress, from an analysis at these bodies (GraphSolver::analyse, with its assembly).
+/// `out` has one entry per joint of the model.
+void joint_verdicts(const Model& model, const Scales& scales, const Bodies& bodies, const KktAssembly& assembly,
+                    const Redundancy& redundancy, std::vector<JointVerdict>& out);
 
 }  // namespace invar

@@ -70,7 +70,8 @@ class Editor {
     for (const PayloadSpec& p : s_.payloads)
       if (p.name == e.name)
         return refuse("'{}' is attached to body '{}' already; detach it first, or give this one another name", e.name, p.body);
-    s_.payloads.push_back({e.name, e.body, e.inertia, {}});
+    if (const std::string wrong = flaw(e.shapes); !wrong.empty()) return refuse("payload '{}': {}", e.name, wrong);
+    s_.payloads.push_back({e.name, e.body, e.inertia, {}, e.shapes});
     if (undo_) undo_->add(Sort::Attached, s_.payloads.size() - 1);
     touch(change_.bodies, *b);
     return {};

@@ -21,6 +21,7 @@ struct Attach {
   std::string name;
   std::string body;
   Inertia inertia;  ///< in the body's frame and axes
+  std::vector<ShapeSpec> shapes = {};
 };
 /// Takes it off again: the body has the bits that it would have without it.
 struct Detach {

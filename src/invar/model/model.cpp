@@ -70,7 +70,7 @@ Flaw set_initial(const ModelSpec& spec, const Index& names, const std::vector<Jo
 }
 
 /// Root mean square distance of joint points from centres of mass. Joints without rows carry no reaction and do not count.
-double length_scale(const ModelSpec& spec, const std::vector<Joint>& joints, const std::vector<Body>& bodies) {
+double length_scale(const std::vector<Joint>& joints, const std::vector<Body>& bodies) {
   double sum = 0;
   int count = 0;
   const auto add = [&](int body, const Vec3& p_BJ) {
@@ -78,10 +78,10 @@ double length_scale(const ModelSpec& spec, const std::vector<Joint>& joints, con
     sum += (p_BJ - bodies[static_cast<std::size_t>(body)].inertia.p_BC).squaredNorm();
     ++count;
   };
-  for (std::size_t i = 0; i < joints.size(); ++i) {
-    if (joints[i].rows() == 0) continue;
-    add(joints[i].parent, spec.joints[i].at_parent.p);
-    add(joints[i].child, spec.joints[i].at_child.p);
+  for (const Joint& joint : joints) {
+    if (joint.rows() == 0) continue;
+    add(joint.parent, joint.X_PF.p);
+    add(joint.child, joint.X_CM.p);
   }
   return sum > 0 ? std::sqrt(sum / count) : 1.0;
 }
@@ -159,7 +159,7 @@ Result<Model> Model::build(const ModelSpec& spec, Warnings* warnings) {
   }
 
   // What follows from all of them.
-  m.length_ = length_scale(spec, m.joints_, m.bodies_);
+  m.length_ = length_scale(m.joints_, m.bodies_);
   m.mean_mass_ = mean_mass_of(m.bodies_);
   m.initial_q_ = VecX::Zero(m.nq_);
   for (const Joint& j : m.joints_)
@@ -190,7 +190,7 @@ void Model::take(const ModelSpec& spec, const Change& change) {
       const Frame& frame = frames_[static_cast<std::size_t>(*find_frame(point.frame))];
       tendons_[static_cast<std::size_t>(t)].points[k].p_BP = frame.X_BE * point.p;
     }
-  length_ = length_scale(spec, joints_, bodies_);
+  length_ = length_scale(joints_, bodies_);
   mean_mass_ = mean_mass_of(bodies_);
 }
 

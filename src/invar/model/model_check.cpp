@@ -24,6 +24,14 @@ bool drawable(const ShapeSpec& shape) {
   return numbers && shape.radius >= 0 && shape.length >= 0 && shape.size.minCoeff() >= 0 && shape.axis >= 0 && shape.axis < 3;
 }
 
+}  // namespace
+
+std::string flaw(const std::vector<ShapeSpec>& shapes) {
+  return std::all_of(shapes.begin(), shapes.end(), drawable) ? "" : "a shape has a size that is negative or not finite";
+}
+
+namespace {
+
 /// What the numbers of a kind are, for a sentence.
 std::string order_of_freedoms(JointKind kind) {
   switch (kind) {
@@ -110,10 +118,8 @@ Flaw check_body(const BodySpec& body) {
         i.mass < 0 ? "; masses are zero or positive" : (triangle ? "; each moment is at most the sum of the other two" : "");
     return error_at(body.where, field, "body '{}': {}{}", body.name, wrong, advice);
   }
-  for (const ShapeSpec& shape : body.shapes)
-    if (!drawable(shape))
-      return error_at(body.where, body.where.fields.count("shape") ? "shape" : "shapes",
-                      "body '{}': a shape has a size that is negative or not finite", body.name);
+  if (const std::string ugly = flaw(body.shapes); !ugly.empty())
+    return error_at(body.where, body.where.fields.count("shape") ? "shape" : "shapes", "body '{}': {}", body.name, ugly);
   return {};
 }
 
@@ -126,6 +132,8 @@ Flaw check_payloads(const ModelSpec& spec, const Index& bodies) {
       return error_at(p.where, "body", "payload '{}' is attached to the ground, where it moves nothing", p.name);
     if (const std::string wrong = flaw(p.inertia); !wrong.empty())
       return error_at(p.where, "mass", "payload '{}': {}", p.name, wrong);
+    if (const std::string ugly = flaw(p.shapes); !ugly.empty())
+      return error_at(p.where, p.where.fields.count("shape") ? "shape" : "shapes", "payload '{}': {}", p.name, ugly);
     for (const PayloadSpec& other : spec.payloads)
       if (&other != &p && other.name == p.name)
         return error_at(p.where, "name", "payload name '{}' is used twice; give each its own", p.name);

@@ -36,6 +36,9 @@ Result<int> body_named(const std::string& body, const Index& bodies, const std::
 /// Whether position and quaternion are finite and the quaternion is within 1e-6 of unit length.
 bool is_pose(const Pose& pose);
 
+/// Why one of the shapes cannot be drawn, or an empty string.
+std::string flaw(const std::vector<ShapeSpec>& shapes);
+
 Flaw check_body(const BodySpec& body);
 
 /// Names, bodies and inertias of what is attached.

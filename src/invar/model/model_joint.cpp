@@ -10,8 +10,10 @@
 //   X_F'M' = T⁻¹ X_FM T
 // is the same motion by the same q about z: the coordinates do not change.
 //
-// Held at q*, the joint is a fixed one between F and the frame M* of the child that lies on F then:
-//   X_WC = X_WF X_FM(q*) X_CM⁻¹ = X_WF X_CM*⁻¹,   so   X_CM* = X_CM X_FM(q*)⁻¹.
+// Held at q*, with X_FM(q*) = (R, p), the joint is a fixed one at the same joint point, the origin of M, and with the same axes,
+// those of F: both frames go to (1, p) seen from F,
+//   X_PF* = X_PF (1, p),   X_CM* = X_CM (Rᵀ, 0),   X_WF* = X_WF (1, p) = X_WM (Rᵀ, 0) = X_WM*,
+// so that reactions and their verdicts keep their point and their components when a joint is locked or let go.
 namespace invar {
 namespace {
 
@@ -131,7 +133,8 @@ Result<JointFrames> make_frames(const JointSpec& spec, Warnings* warnings) {
   const auto q = coordinates_from(spec.kind, spec.name, spec.locked_at, spec.where, "locked_at");
   if (!q) return tl::unexpected(q.error());
   const Pose X_FM = with_kind(spec.kind, [&](auto k) { return decltype(k)::pose(q->data(), spec.pitch); });
-  frames.X_CM = frames.X_CM * X_FM.inverse();
+  frames.X_PF = frames.X_PF * Pose{Quat::Identity(), X_FM.p};
+  frames.X_CM = frames.X_CM * Pose{X_FM.q.conjugate(), Vec3::Zero()};
   return frames;
 }
 

@@ -135,6 +135,7 @@ struct PayloadSpec {
   std::string body;
   Inertia inertia;  ///< in the body's frame and axes
   Where where;
+  std::vector<ShapeSpec> shapes = {};  ///< in the body's frame: drawn with the body while attached
 };
 
 /// An editable description of a mechanism. Nothing in it need make sense yet: see Model::build.

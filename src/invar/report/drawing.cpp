@@ -2,6 +2,7 @@
 #include "invar/report/drawing.hpp"
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
@@ -12,7 +13,7 @@ namespace invar {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Corners = std::vector<Vec3>;
+using Corners = Drawing::Corners;
 
 Vec3 vec3(const Json& j) { return {j.at(0).get<double>(), j.at(1).get<double>(), j.at(2).get<double>()}; }
 Pose pose(const Json& j) {
@@ -127,7 +128,17 @@ Drawing read(const Json& scene) {
   const auto list = [&](const char* key) { return scene.value(key, Json::array()); };  // any of them may be missing
   for (const Json& b : list("bodies")) {
     Drawing::Body body{b.at("name"), vec3(b.at("com")), {}};
-    for (const Json& shape : b.value("shapes", Json::array())) add_shape(body.corners, shape);
+    constexpr double kEver = std::numeric_limits<double>::infinity();
+    for (const Json& shape : b.value("shapes", Json::array())) {
+      if (!shape.contains("payload")) {
+        add_shape(body.corners, shape);
+        continue;
+      }
+      body.loads.push_back({shape.value("from", -kEver), shape.value("until", kEver), {}});
+      add_shape(body.loads.back().corners, shape);
+    }
+    for (const Json& w : b.value("weighed", Json::array()))
+      body.later.emplace_back(w.at("from").get<double>(), vec3(w.at("com")));
     out.bodies.push_back(std::move(body));
   }
   add_plain(out, list("joints"));

@@ -50,7 +50,7 @@ Motion motion_of(const Decimated& data, const Drawing& drawing) {
       const Vec3 com(p->y[3 * i], p->y[3 * i + 1], p->y[3 * i + 2]);
       const Quat turn(q->y[4 * i], q->y[4 * i + 1], q->y[4 * i + 2], q->y[4 * i + 3]);
       out.p[i].push_back(com);
-      out.X[i].push_back({turn, com - turn * drawing.bodies[b].com});
+      out.X[i].push_back({turn, com - turn * drawing.bodies[b].com_at(out.t[i])});
     }
   }
   return out;
@@ -135,12 +135,22 @@ Vec3 place(const Drawing::Point& p, const std::vector<Pose>& X) {
   return p.body < 0 ? p.p : X[static_cast<std::size_t>(p.body)] * p.p;
 }
 
+// A body and what is on it at a time.
+template <class Act>
+void for_parts(const Drawing::Body& body, double t, const Act& act) {
+  act(body.corners);
+  for (const Drawing::Load& load : body.loads)
+    if (load.there(t)) act(load.corners);
+}
+
 // Everything that is drawn, as points.
 std::vector<Vec3> extent_of(const Drawing& drawing, const Motion& motion, const Chosen& chosen) {
   std::vector<Vec3> out = drawing.obstacles;
   for (const std::size_t i : chosen.times) {
     for (std::size_t b = 0; b < drawing.bodies.size(); ++b)
-      for (const Vec3& p : drawing.bodies[b].corners) out.push_back(motion.X[i][b] * p);
+      for_parts(drawing.bodies[b], motion.t[i], [&](const Drawing::Corners& corners) {
+        for (const Vec3& p : corners) out.push_back(motion.X[i][b] * p);
+      });
     for (const auto& tendon : drawing.tendons)
       for (const Drawing::Point& p : tendon) out.push_back(place(p, motion.X[i]));
   }
@@ -167,7 +177,9 @@ void draw_poses(Canvas& canvas, const Camera& camera, const Drawing& drawing, co
     const float faint = n < 2 ? 0 : 0.75f * (1 - static_cast<float>(k) / static_cast<float>(n - 1));
     const std::vector<Pose>& X = motion.X[chosen.times[k]];
     for (std::size_t b = 0; b < drawing.bodies.size(); ++b)
-      draw(canvas, camera, drawing.bodies[b].corners, X[b], mixed(kBodies[b % std::size(kBodies)], kPaper, faint));
+      for_parts(drawing.bodies[b], motion.t[chosen.times[k]], [&](const Drawing::Corners& corners) {
+        draw(canvas, camera, corners, X[b], mixed(kBodies[b % std::size(kBodies)], kPaper, faint));
+      });
     for (const auto& tendon : drawing.tendons)
       for (std::size_t i = 0; i + 1 < tendon.size(); ++i)
         canvas.stroke(camera(place(tendon[i], X)), camera(place(tendon[i + 1], X)), 0.002 * canvas.width(),

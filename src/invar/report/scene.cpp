@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -45,10 +46,7 @@ class Scene {
     for (const Body& b : model.bodies()) {
       if (!bodies_.emplace(b.name, static_cast<int>(bodies_.size())).second) continue;
       Json body = {{"name", b.name}, {"mass", b.inertia.mass}, {"com", list(b.inertia.p_BC)}, {"shapes", Json::array()}};
-      for (const ShapeSpec& s : b.shapes) {
-        Json shape = shape_json(s);
-        if (s.kind != ShapeSpec::Kind::Mesh || add_mesh(s.file, shape)) body["shapes"].push_back(std::move(shape));
-      }
+      for (const ShapeSpec& s : b.shapes) add_shape(s, body);
       out_["bodies"].push_back(std::move(body));
     }
     for (const Joint& j : model.joints())
@@ -68,6 +66,42 @@ class Scene {
       Json points = Json::array();
       for (const Tendon::Point& p : t.points) points.push_back({{"body", index(model, p.body)}, {"p", list(p.p_BP)}});
       out_["tendons"].push_back({{"name", t.name}, {"points", points}});
+    }
+  }
+
+  /// Mass and centre of mass of bodies that have others from `t` on.
+  void weigh(const Model& model, double t) {
+    for (const Body& b : model.bodies()) {
+      Json& body = out_["bodies"][static_cast<std::size_t>(bodies_.at(b.name))];
+      const Json& last = body.contains("weighed") ? body["weighed"].back() : body;
+      const Json com = list(b.inertia.p_BC);
+      if (last["mass"] == b.inertia.mass && last["com"] == com) continue;
+      body["weighed"].push_back({{"from", t}, {"mass", b.inertia.mass}, {"com", com}});
+    }
+  }
+
+  /// Shapes of what is attached from `t` on, and the end of what is not any more. The first call is for the start.
+  void attach(const ModelSpec& spec, double t, bool first) {
+    for (auto there = attached_.begin(); there != attached_.end();) {
+      const bool stays = std::any_of(spec.payloads.begin(), spec.payloads.end(), [&](const PayloadSpec& p) {
+        return p.name == there->first.first && p.body == there->first.second;
+      });
+      for (const std::size_t k : there->second)
+        if (Json& shape = out_["bodies"][static_cast<std::size_t>(bodies_.at(there->first.second))]["shapes"][k]; !stays)
+          shape["until"] = t;
+      there = stays ? std::next(there) : attached_.erase(there);
+    }
+    for (const PayloadSpec& p : spec.payloads) {
+      if (!bodies_.count(p.body) || attached_.count({p.name, p.body})) continue;
+      Json& body = out_["bodies"][static_cast<std::size_t>(bodies_.at(p.body))];
+      std::vector<std::size_t>& places = attached_[{p.name, p.body}];
+      for (const ShapeSpec& s : p.shapes) {
+        if (!add_shape(s, body)) continue;
+        Json& shape = body["shapes"].back();
+        shape["payload"] = p.name;
+        if (!first) shape["from"] = t;
+        places.push_back(body["shapes"].size() - 1);
+      }
     }
   }
 
@@ -104,6 +138,13 @@ class Scene {
   }
 
  private:
+  bool add_shape(const ShapeSpec& s, Json& body) {
+    Json shape = shape_json(s);
+    if (s.kind == ShapeSpec::Kind::Mesh && !add_mesh(s.file, shape)) return false;
+    body["shapes"].push_back(std::move(shape));
+    return true;
+  }
+
   bool add_mesh(const std::string& file, Json& shape) {
     Result<Mesh> mesh = read_mesh_file((folder_ / file).string());
     if (mesh && triangles_ + mesh->triangles.size() / 3 > kMostTriangles)
@@ -125,6 +166,7 @@ class Scene {
   std::vector<std::string>* warnings_;
   std::size_t triangles_ = 0;  // of all meshes
   std::map<std::string, int> bodies_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> attached_;  // payload and body: its shapes there
   std::set<std::string> joints_, frames_, tendons_;
 };
 
@@ -133,8 +175,17 @@ class Scene {
 std::string scene_json(const Scenario& scenario, std::vector<std::string>* warnings) {
   Scene scene(std::filesystem::path(scenario.model_path).parent_path(), warnings);
   scene.add(*scenario.model);
-  if (const auto models = models_of(scenario))
-    for (const auto& model : *models) scene.add(*model);
+  if (scenario.spec) scene.attach(*scenario.spec, scenario.start_time, true);
+  if (const auto models = models_of(scenario)) {
+    ModelSpec spec = scenario.spec ? *scenario.spec : ModelSpec{};
+    for (std::size_t k = 0; k < scenario.edits.size(); ++k) {
+      const EditEvent& event = scenario.edits[k];
+      scene.add(*(*models)[k + 1]);
+      scene.weigh(*(*models)[k + 1], event.at);
+      if (auto next = edited(spec, event.edits)) spec = std::move(*next);
+      scene.attach(spec, event.at, false);
+    }
+  }
   for (const ControllerSpec& controller : scenario.controllers) scene.add(controller);
   return scene.text(*scenario.model, scenario.figures);
 }

@@ -21,7 +21,7 @@ struct Leg {
   /// `layout`: of a recording over several models; empty: that of this one.
   Leg(const Scenario& scenario, std::shared_ptr<const Model> of, const std::vector<Channel>& layout)
       : model(std::move(of)),
-        formulation(make_formulation(*model, scenario.method)),
+        formulation(make_formulation(*model, scenario.method, false)),  // nobody records verdicts
         system(*formulation),
         integrator(*make_integrator(scenario.method.integrator, scenario.method.options)),
         observer(*model),

@@ -60,7 +60,8 @@ bool Loop::edit(double t) {
     tally_.edit(seen_);
     sample_due_ = true;
     note_edit(t, edits, std::move(*carried));
-    watch_.enter(*leg_, t);
+    watch_.enter(*leg_, t, x_);
+    resolution_.enter(*leg_, !leg_->integrator->adaptive(), t, scenario_.end_time);
   }
   return true;
 }
@@ -153,6 +154,7 @@ bool Loop::advance(double t, double h, double aim, double& t_next) {
   if (!(t_next > t)) return failed({Status::StepTooSmall, -1, -1, done}, t);
   leg_->observer.observe(t_next, *leg_->formulation, x_, seen_, leg_->integrator->report());
   tally_.step(seen_, leg_->system.loaded());
+  resolution_.step(*leg_, t_next, t_next - t, seen_);
   const Verdict stop = watch_.step(*leg_, t_next, x_);
   return stop.ok() || !scenario_.end_at_stops || failed(stop, t_next);
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "invar/run/leg.hpp"
+#include "invar/run/resolution.hpp"
 #include "invar/run/run.hpp"
 #include "invar/run/watch.hpp"
 
@@ -75,6 +76,7 @@ class Loop {
   double interval_ = 0;     // s; between samples of adaptive methods
   long next_sample_ = 1;    // index on the grid of sample times
   Watch watch_;
+  Resolution resolution_;
   Outcome out_;
   Result<void> sink_{};
   Stopwatch began_, shown_;

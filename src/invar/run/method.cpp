@@ -70,11 +70,12 @@ std::optional<Objection> objection(const Method& method, const Model& model) {
 
 std::string default_integrator(const std::string& formulation) { return formulation == "natural" ? "conserving" : ""; }
 
-std::unique_ptr<Formulation> make_formulation(const Model& model, const Method& method) {
+std::unique_ptr<Formulation> make_formulation(const Model& model, const Method& method, bool verdicts) {
   if (method.formulation == "natural") return std::make_unique<Natural>(model, NaturalOptions{.project = method.project});
   if (method.formulation == "minimal") return std::make_unique<Minimal>(model);
   AugmentedOptions options;
   options.project = method.project;
+  options.verdicts = verdicts;
   options.baumgarte_alpha = method.baumgarte_alpha;
   options.baumgarte_beta = method.baumgarte_beta;
   return std::make_unique<Augmented>(model, options);

@@ -41,7 +41,8 @@ std::string default_integrator(const std::string& formulation);
 /// The formulations that exist.
 const std::vector<std::string>& formulation_names();
 
-/// The formulation of a method without objection.
-std::unique_ptr<Formulation> make_formulation(const Model& model, const Method& method);
+/// The formulation of a method without objection; `verdicts`: whether evaluations of the unreduced one say which reactions are
+/// determined.
+std::unique_ptr<Formulation> make_formulation(const Model& model, const Method& method, bool verdicts = true);
 
 }  // namespace invar

@@ -45,6 +45,9 @@ class Observer {
   void carry_on(const Observation& before, Observation& now);
 
   const Bodies& bodies() const { return bodies_; }
+  /// Joint coordinates, turns counted, and rates of the state seen last.
+  const VecX& q() const { return q_; }
+  const VecX& v() const { return v_; }
 
  private:
   double physical(const State& x, const Observation& seen);

@@ -45,6 +45,16 @@ std::string rate_unit(JointKind kind) {
   }
 }
 
+std::string acceleration_unit(JointKind kind) {
+  switch (kind) {
+    case JointKind::Prismatic: return "m/s^2";
+    case JointKind::Cylindrical: return "rad/s^2, m/s^2";
+    case JointKind::Planar: return "m/s^2, m/s^2, rad/s^2";
+    case JointKind::Free: return "m/s^2, m/s^2, m/s^2, rad/s^2, rad/s^2, rad/s^2";
+    default: return "rad/s^2";
+  }
+}
+
 std::string effort_unit(JointKind kind) {
   switch (kind) {
     case JointKind::Prismatic: return "N";
@@ -82,6 +92,8 @@ void joint_channels(const Model& model, const RecordChoice& choice, std::vector<
       out.push_back({at + "q", coordinate_unit(j.kind), "joint coordinates, angles over all turns", j.nq});
       out.push_back({at + "v", rate_unit(j.kind), "joint rates", j.nv});
     }
+    if (choice.accelerations && j.nv > 0)
+      out.push_back({at + "vdot", acceleration_unit(j.kind), "derivatives of the rates", j.nv});
     if (choice.reactions) {
       out.push_back({at + "force", "N", "reaction on the parent, World", 3});
       out.push_back({at + "moment", "N m", "reaction on the parent at the joint point, World", 3});
@@ -89,6 +101,16 @@ void joint_channels(const Model& model, const RecordChoice& choice, std::vector<
     if (choice.efforts && j.nv > 0)
       out.push_back({at + "effort", effort_unit(j.kind), "effort on the freedoms, commanded and passive", j.nv});
     if (choice.residual && j.nv < 6) out.push_back({at + "residual", "m or rad", "how far it is from being closed", 1});
+  }
+}
+
+// What a coupling does is an effort on its driven freedom; the driving one feels it times minus the slope of the map.
+void coupling_channels(const Model& model, std::vector<Channel>& out) {
+  for (const Coupling& c : model.couplings()) {
+    const JointKind kind = model.joints()[static_cast<std::size_t>(c.joint)].kind;
+    const bool slides = kind == JointKind::Prismatic || (kind == JointKind::Cylindrical && c.freedom == 1) ||
+                        (kind == JointKind::Planar && c.freedom < 2);
+    out.push_back({"couplings/" + escaped(c.name) + "/effort", slides ? "N" : "N m", "transmitted to the driven freedom", 1});
   }
 }
 
@@ -145,6 +167,7 @@ std::vector<Channel> channels(const Model& model, const RecordChoice& choice) {
   std::vector<Channel> out = {{"time", "s", "", 1}};
   body_channels(model, choice, out);
   joint_channels(model, choice, out);
+  if (choice.efforts) coupling_channels(model, out);
   if (choice.tendons) tendon_channels(model, out);
   system_channels(choice, out);
   return out;
@@ -206,10 +229,12 @@ std::span<const double> Recorder::row(const Observation& seen, const Evaluation&
   for (std::size_t k = 0; k < model_.joints().size(); ++k) {
     const Joint& j = model_.joints()[k];
     if (choice_.joints) pen.numbers(e.q.data() + j.q0, j.nq), pen.numbers(e.v.data() + j.v0, j.nv);
+    if (choice_.accelerations) pen.numbers(e.vdot.data() + j.v0, j.nv);
     if (choice_.reactions) pen.vector(e.reactions[k].force), pen.vector(e.reactions[k].moment);
     if (choice_.efforts) pen.numbers(e.efforts.data() + j.v0, j.nv);
     if (choice_.residual && j.nv < 6) pen.number(joint_residual(model_, static_cast<int>(k), e.bodies).lpNorm<Eigen::Infinity>());
   }
+  if (choice_.efforts) pen.numbers(e.couplings.data(), static_cast<int>(e.couplings.size()));
   if (choice_.tendons)
     for (const Pull& pull : e.tendons) pen.number(pull.length), pen.number(pull.rate), pen.number(pull.tension);
   if (choice_.energy) {

@@ -11,11 +11,11 @@ namespace invar {
 /// What goes into a recording, group by group.
 struct RecordChoice {
   bool bodies = true;          ///< bodies/<name>/{p, q, v, w}
-  bool accelerations = false;  ///< bodies/<name>/{a, alpha}
+  bool accelerations = false;  ///< bodies/<name>/{a, alpha}, joints/<name>/vdot
   bool loads = true;           ///< bodies/<name>/{force, moment}, where anything can act
   bool joints = true;          ///< joints/<name>/{q, v}
   bool reactions = true;       ///< joints/<name>/{force, moment}
-  bool efforts = true;         ///< joints/<name>/effort
+  bool efforts = true;         ///< joints/<name>/effort, couplings/<name>/effort
   bool tendons = true;         ///< tendons/<name>/{length, rate, tension}
   bool energy = true;          ///< energy/{kinetic, potential, elastic, total, work, dissipated, balance, hamiltonian, physical}
   bool momentum = true;        ///< momentum/{linear, angular, angular_com}

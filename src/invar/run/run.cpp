@@ -25,7 +25,8 @@ void Loop::begin(const State& start) {
 
 Result<Outcome> Loop::run(const State& start) {
   begin(start);
-  watch_.enter(*leg_, scenario_.start_time);
+  watch_.enter(*leg_, scenario_.start_time, x_);
+  resolution_.enter(*leg_, !leg_->integrator->adaptive(), scenario_.start_time, scenario_.end_time);
   if (options_.sink != nullptr) {
     const Layout layout{channels(), leg_->model->name(), scenario_.name, scenario_.seed};
     if (auto begun = options_.sink->begin(layout); !begun) return tl::unexpected(begun.error());
@@ -51,6 +52,7 @@ Result<void> Loop::build_controllers() {
 // All that the run reports by name; of controllers "<controller>.<what>.{final, largest, rms}" and "<controller>.<clause>".
 std::vector<Metric> Loop::metrics() const {
   std::vector<Metric> out = tally_.metrics();
+  out.push_back({"step_rate_max", resolution_.largest(), "1", {}});
   out.push_back({"rank", static_cast<double>(watch_.mobility().rank), "1", {}});
   out.push_back({"freedoms", static_cast<double>(watch_.mobility().freedoms), "1", {}});
   out.push_back({"singular_passages", static_cast<double>(watch_.passages()), "1", {}});
@@ -105,6 +107,8 @@ Result<Outcome> Loop::outcome() {
                    out_.verdict.status == Status::JointStop;
   if (cut && sampled_.t < seen_.t) sample(seen_.t, x_, true);
   out_.notes = watch_.notes();
+  if (std::string divided = tally_.divided_steps(); !divided.empty()) out_.notes.push_back(std::move(divided));
+  out_.unresolved = resolution_.sentence(tally_);
   if (out_.end == Outcome::End::Finished) settle_control(seen_.t);  // the last step is judged like the others
   for (const auto& c : controllers_) {
     c->law().conclude();

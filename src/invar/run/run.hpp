@@ -43,7 +43,8 @@ struct Outcome {
   std::string words;  ///< Failed: with step, time, joint and body
   std::vector<Metric> metrics;
   std::vector<LawResult> laws;
-  std::vector<std::string> notes;  ///< edits, changes of rank and mobility on the way, with times; the first hundred
+  std::vector<std::string> notes;  ///< what happened on the way, with times; repetitions are counted (Notes)
+  std::string unresolved;          ///< what the steps did not resolve, in one sentence; empty where nothing is known
   std::vector<EditAccount> edits;
   std::vector<ControlAccount> control;
   std::vector<ConvergenceResult> convergence;

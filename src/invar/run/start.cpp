@@ -9,6 +9,7 @@
 
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/joint_tree.hpp"
+#include "invar/mech/travel.hpp"
 
 namespace invar {
 
@@ -23,10 +24,11 @@ std::optional<Bodies> as_named(const Model& model, const Start& start, const Bod
   for (std::size_t j = 0; j < model.joints().size(); ++j) {
     const Joint& joint = model.joints()[j];
     if (start.named[j] && joint.nq != joint.nv) return {};
-    for (int k = 0; start.named[j] && k < joint.nv; ++k) freedoms.push_back(joint.v0 + k);
+    for (int k = 0; start.named[j] && k < joint.nv; ++k)
+      if (start.names(model, j, k)) freedoms.push_back(joint.v0 + k);
   }
   JointTree tree(model, freedoms);
-  if (tree.rows() == 0) return {};
+  if (tree.rows() == 0 || freedoms.empty()) return {};
   const VecX wound = wound_at(model, assembled, turns);
   VecX q, v;
   tree.measure(assembled, wound, q, v);
@@ -45,8 +47,11 @@ std::optional<Bodies> as_named(const Model& model, const Start& start, const Bod
   Bodies bodies;
   VecX next;
   MatX E;
-  for (int leg = 0; leg < kLegs; ++leg) {
+  Travel travel(model, freedoms, assembled, wound);
+  const auto leads = [&](int i) { return tree.freedom_of_model(i) == freedoms[0]; };
+  for (double done = 0; done < 1;) {
     // What depends is sent ahead along the motion: near a singular configuration, where branches meet, it would go astray.
+    const double leg = 1 - done < 1.5 / kLegs ? 1 - done : 1.0 / kLegs;
     VecX ahead = u;
     tree.place(q, v, bodies);
     if (tree.motions(bodies, wound, E).ok()) {
@@ -54,11 +59,53 @@ std::optional<Bodies> as_named(const Model& model, const Start& start, const Bod
       for (std::size_t i = 0; i < tree.independent().size(); ++i)
         ahead += u[tree.independent()[i]] * E.col(static_cast<Eigen::Index>(i));
     }
-    tree.retract(q, ahead / kLegs, next);
+    // Through a singular configuration along its branch, where one freedom leads.
+    if (const auto lead = std::find_if(tree.independent().begin(), tree.independent().end(), leads); held == 1 && u[*lead] != 0) {
+      const int i = *lead;
+      const double aim = q[tree.coordinate_of(i)] + (1 - done) * u[i];
+      const Travel::Way way = travel.step((1 - done) * ahead, leg / (1 - done), i, (1 - done) * u[i], v[i], q, v);
+      if (way == Travel::Way::Arrived) {
+        tree.place(q, v, bodies);
+        return bodies;
+      }
+      if (way == Travel::Way::Passed) {
+        done = 1 - (aim - q[tree.coordinate_of(i)]) / u[i];
+        v[i] = start.joints.v[freedoms[0]];
+        if (!tree.choose(q, wound).ok() || std::none_of(tree.independent().begin(), tree.independent().end(), leads)) return {};
+        continue;
+      }
+    }
+    tree.retract(q, leg * ahead, next);
     q = next;
     if (!tree.complete(q, v, wound, bodies).ok()) return {};
+    done = leg == 1 - done ? 1 : done + leg;
   }
   return bodies;
+}
+
+// Where a start stands in a singular configuration: rank there against rank where [initial] closes.
+std::vector<std::string> where_branches_meet(const Model& model, const Bodies& bodies, const VecX& wound) {
+  const JointState initial = JointState::initial(model);
+  const VecX turns = initial.turns(model);
+  const auto assembled = make_consistent(model, place(model, initial), 1e-9, turns);
+  if (!assembled) return {};
+  Loops loops(model);
+  loops.measure_lengths(bodies);
+  const auto ranks = [&](const Bodies& at, const VecX& on, int& rank) {
+    VecX q, v;
+    loops.tree().measure(at, on, q, v);
+    loops.place(q, on);
+    rank = loops.tree_rows();
+    for (std::size_t g = 0; g < loops.groups().size(); ++g) rank += rank_of(loops, g, 0).rank;
+  };
+  int here = 0, regular = 0;
+  ranks(bodies, wound, here);
+  ranks(*assembled, wound_at(model, *assembled, turns), regular);
+  if (here >= regular) return {};
+  return {
+      fmt::format("starts in a singular configuration, where rank is {} and mobility {}: branches meet there, and the one that "
+                  "[initial] lies on was taken",
+                  here, 6 * static_cast<int>(model.bodies().size()) - here)};
 }
 
 }  // namespace
@@ -104,6 +151,7 @@ std::vector<std::string> displaced(const Formulation& formulation, const Start& 
   VecX q, v;
   joint_coordinates(model, bodies, q, v);
   unwind(model, x.wound, q);
+  out = where_branches_meet(model, bodies, x.wound);
   const auto compare = [&](const Joint& joint, const char* what, double named, double is) {
     if (std::abs(is - named) > 1e-6 * (1 + std::abs(named)))
       out.push_back(
@@ -115,8 +163,10 @@ std::vector<std::string> displaced(const Formulation& formulation, const Start& 
     const Joint& joint = model.joints()[j];
     if (!start.named[j]) continue;
     // Attitudes are not numbers to compare one by one.
-    for (int k = 0; k < joint.nq && joint.nq == joint.nv; ++k) compare(joint, "q", start.joints.q[joint.q0 + k], q[joint.q0 + k]);
-    for (int k = 0; k < joint.nv; ++k) compare(joint, "v", start.joints.v[joint.v0 + k], v[joint.v0 + k]);
+    for (int k = 0; k < joint.nq && joint.nq == joint.nv; ++k)
+      if (start.names(model, j, k)) compare(joint, "q", start.joints.q[joint.q0 + k], q[joint.q0 + k]);
+    for (int k = 0; k < joint.nv; ++k)
+      if (start.names(model, j, k)) compare(joint, "v", start.joints.v[joint.v0 + k], v[joint.v0 + k]);
   }
   return out;
 }

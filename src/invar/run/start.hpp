@@ -8,16 +8,23 @@ namespace invar {
 /// Where a motion begins: by joint coordinates, or by the state of every body.
 struct Start {
   bool by_bodies = false;
-  JointState joints;        ///< by joints; those that nobody named keep the model's [initial], at rest
-  std::vector<bool> named;  ///< joints that the start itself names, beyond [initial]; empty: none
-  Bodies bodies;            ///< by bodies: all of them
-  bool project = true;      ///< move a start that contradicts the joints onto them; otherwise refuse it
-  double tolerance = 1e-9;  ///< m, rad, m/s, rad/s: what counts as no contradiction
-  std::string where = {};   ///< in which file and line it is told; empty: by a program
+  JointState joints;          ///< by joints; those that nobody named keep the model's [initial], at rest
+  std::vector<bool> named;    ///< joints that the start itself names, beyond [initial]; empty: none
+  std::vector<bool> follows;  ///< freedoms of named joints that nobody named (of the model; empty: none): a drive names one only
+  Bodies bodies;              ///< by bodies: all of them
+  bool project = true;        ///< move a start that contradicts the joints onto them; otherwise refuse it
+  double tolerance = 1e-9;    ///< rad, or parts of the model's length; per second: what counts as no contradiction
+  std::string where = {};     ///< in which file and line it is told; empty: by a program
 
   Start() = default;
   /// The model's own [initial], at rest.
   explicit Start(const Model& model) : joints(JointState::initial(model)) {}
+
+  /// Whether the start itself names this freedom, of the model and of its joint.
+  bool names(const Model& model, std::size_t joint, int freedom) const {
+    return !named.empty() && named[joint] &&
+           (follows.empty() || !follows[static_cast<std::size_t>(model.joints()[joint].v0 + freedom)]);
+  }
 
   /// On which turn the joint angles are: as the joints say; told by nobody where the bodies were given.
   VecX turns(const Model& model) const { return by_bodies ? VecX() : joints.turns(model); }

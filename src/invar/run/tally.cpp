@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/run/tally.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -24,6 +26,7 @@ void Tally::step(const Observation& now, bool loaded) {
   iterations += now.iterations;
   iterations_max = std::max(iterations_max, now.iterations);
   substeps_max = std::max(substeps_max, now.substeps);
+  if (now.substeps > 1 && ++divided == 1) divided_at = last_.t;
   loaded_ = loaded_ || loaded;
   power_balance_sum += std::abs(now.balance);
   hamiltonian_balance_sum += std::abs(now.hamiltonian_balance);
@@ -49,6 +52,9 @@ void Tally::edit(const Observation& now) {
 
 void Tally::raise(const Observation& now) {
   keep_largest(kinetic_max, now.energy.kinetic);
+  potential_.take(now.energy.potential), elastic_.take(now.energy.elastic);
+  work_ = std::max({work_, std::abs(now.work), std::abs(now.dissipated)});
+  energy_size = std::max({energy_size, now.energy.kinetic, std::abs(now.energy.potential), now.energy.elastic});
   energy_gain = (now.energy.total() - first_.energy.total()) - now.edited;
   keep_largest(energy_drift, std::abs(energy_gain));
   keep_largest(power_balance, std::abs(now.balance));
@@ -67,6 +73,14 @@ void Tally::reactions(const std::vector<Wrench>& wrenches) {
     keep_largest(joint_force_max, w.force.norm());
     keep_largest(joint_moment_max, w.moment.norm());
   }
+}
+
+double Tally::turned_over() const { return std::max({kinetic_max, potential_.width(), elastic_.width(), work_}); }
+
+std::string Tally::divided_steps() const {
+  if (divided == 0) return {};
+  return fmt::format("{} of {} steps {} divided, first at t = {:g} s, at most into {} parts", divided, steps,
+                     divided == 1 ? "was" : "were", divided_at, substeps_max);
 }
 
 std::vector<Metric> Tally::metrics() const {
@@ -100,6 +114,7 @@ std::vector<Metric> Tally::metrics() const {
       {"newton_mean", mean(static_cast<double>(iterations)), "1", {}},
       {"newton_max", static_cast<double>(iterations_max), "1", {}},
       {"substeps_max", static_cast<double>(substeps_max), "1", {}},
+      {"steps_divided", static_cast<double>(divided), "1", {}},
       {"joint_force_max", joint_force_max, "N", {}},
       {"joint_moment_max", joint_moment_max, "N m", {}},
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -58,7 +59,16 @@ class Tally {
   long iterations = 0;     ///< of Newton's method over all steps
   int iterations_max = 0;  ///< in one step
   int substeps_max = 1;    ///< parts into which a step was divided
+  long divided = 0;        ///< steps that were divided
+  double divided_at = 0;   ///< s; the start of the first one
+  double energy_size = 0;  ///< largest of |kinetic|, |potential| and |elastic|, J: what digits are relative to
   long samples = 0;
+
+  /// J; how much energy the motion turned over: the largest of the kinetic energy, the changes of the potential and the elastic
+  /// one, work and dissipation. What the power balance is compared with.
+  double turned_over() const;
+  /// "12 of 500 steps were divided, first at t = 0.35 s, at most into 4 parts"; empty where none was.
+  std::string divided_steps() const;
 
   /// Everything above by name, in a fixed order.
   std::vector<Metric> metrics() const;
@@ -68,6 +78,13 @@ class Tally {
 
   Observation first_, opened_, last_;
   bool loaded_ = false;
+  struct Range {
+    double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
+    void take(double x) { low = std::min(low, x), high = std::max(high, x); }
+    double width() const { return high > low ? high - low : 0; }
+  };
+  Range potential_, elastic_;                                          // J
+  double work_ = 0;                                                    // largest |work| and dissipation, J
   double stretch_linear_ = 0, stretch_angular_ = 0, stretch_com_ = 0;  // drifts within the open stretch
 };
 

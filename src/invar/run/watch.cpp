@@ -10,7 +10,9 @@
 namespace invar {
 namespace {
 
-constexpr long kMentioned = 100;
+std::string_view name_of(const Model& model, int joint) {
+  return joint < 0 ? std::string_view() : model.joints()[static_cast<std::size_t>(joint)].name;
+}
 
 std::string at_joint(const Model& model, int joint) {
   return joint < 0 ? "" : fmt::format(" at joint '{}'", model.joints()[static_cast<std::size_t>(joint)].name);
@@ -18,20 +20,13 @@ std::string at_joint(const Model& model, int joint) {
 
 }  // namespace
 
-void Watch::mention(std::string sentence) {
-  if (++mentioned_ <= kMentioned) say(std::move(sentence));
-}
-
-std::vector<std::string> Watch::notes() const {
-  std::vector<std::string> out = notes_;
-  if (mentioned_ > kMentioned) out.push_back(fmt::format("and {} more", mentioned_ - kMentioned));
-  return out;
-}
-
-void Watch::enter(const Leg& leg, double t) {
+void Watch::enter(const Leg& leg, double t, const State& x) {
   changes_before_ += mobility_.changes;
   mobility_ = leg.formulation->mobility();
-  sine_before_ = mobility_.sine;
+  t_ = t;
+  singularities_.emplace(*leg.model);
+  singularities_->begin(leg.observer.bodies(), x.wound);
+  between_ = x;
   slack_.assign(leg.model->tendons().size(), false);
   at_stop_.assign(static_cast<std::size_t>(leg.model->nv()), false);
   q_.setZero(leg.model->nq());
@@ -41,53 +36,68 @@ void Watch::enter(const Leg& leg, double t) {
 
 Verdict Watch::step(const Leg& leg, double t, const State& x) {
   look_at_coordinates(leg, t);
-  look_at_rank(leg, t);
+  look_at_rank(leg, t, x);
   look_at_tendons(leg, t);
   return look_at_stops(leg, t, x);
 }
 
-// A loop that passes a singular configuration gains or loses freedoms there: said, not hidden.
-void Watch::look_at_rank(const Leg& leg, double t) {
+// A loop that crosses a singular configuration has other freedoms there: counted there, and said. Steppers do not solve the
+// unreduced equations, so nobody knows the sine of their weakest row.
+void Watch::look_at_rank(const Leg& leg, double t, const State& x) {
   const Mobility& now = leg.formulation->mobility();
-  const bool changed = now.changes != mobility_.changes;
-  const bool close = now.near_singular && !mobility_.near_singular;
-  if (changed)
-    mention(fmt::format("t = {:g} s: rank {} to {}, mobility {} to {}{}", t, mobility_.rank, now.rank, mobility_.freedoms,
-                        now.freedoms, at_joint(*leg.model, now.joint)));
-  else if (close)
-    mention(fmt::format("t = {:g} s: close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold", t,
-                        at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms));
-  // Between two steps: the sine of the weakest row falls and rises again like |t - t0|, and the next step would have crossed
-  // zero.
-  const double least = mobility_.sine, before = sine_before_, after = now.sine;
-  const bool crossed = least < before && least <= after && least < std::max(before, after) - least && least < 0.1;
-  if (crossed && !changed && !close) {
+  const auto between = [&](double theta, Bodies& out) {
+    leg.integrator->interpolate(leg.system, theta, between_);
+    leg.formulation->bodies(between_, out);
+  };
+  const double sine = leg.integrator->family() == Family::Stepper ? 0 : now.sine;
+  for (const Singularities::Crossing& c : singularities_->step(leg.observer.bodies(), x.wound, sine, between)) {
     ++passages_;
-    mention(fmt::format("t = {:g} s: passed a singular configuration{}, where rank is {} and mobility {}", t,
-                        at_joint(*leg.model, mobility_.joint), now.rank - 1, now.freedoms + 1));
+    notes_.happened(t_ + c.theta * (t - t_), NoteKind::Singular, name_of(*leg.model, c.joint), c.rank, [&] {
+      return fmt::format("passed a singular configuration{}, where rank is {} and mobility {}", at_joint(*leg.model, c.joint),
+                         c.rank, c.freedoms);
+    });
   }
-  sine_before_ = mobility_.sine;
+  // Loops that are too large to be watched: what the solver counted.
+  if (!singularities_->watches() && now.changes != mobility_.changes)
+    notes_.happened(t, NoteKind::Rank, name_of(*leg.model, now.joint), 10000 * mobility_.rank + now.rank, [&] {
+      return fmt::format("rank {} to {}, mobility {} to {}{}", mobility_.rank, now.rank, mobility_.freedoms, now.freedoms,
+                         at_joint(*leg.model, now.joint));
+    });
+  look_at_coordinates_end(leg, t);
   mobility_ = now;
+  t_ = t;
+}
+
+// Independent coordinates that soon no longer describe the motion.
+void Watch::look_at_coordinates_end(const Leg& leg, double t) {
+  const Mobility& now = leg.formulation->mobility();
+  if (!now.near_singular || mobility_.near_singular || leg.formulation->chosen_coordinates().empty()) return;
+  notes_.happened(t, NoteKind::NearSingular, name_of(*leg.model, now.joint), now.rank, [&] {
+    return fmt::format("close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold",
+                       at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms);
+  });
 }
 
 // Other independent coordinates describe the same motion; said, because columns of a partition mean something else from then on.
 void Watch::look_at_coordinates(const Leg& leg, double t) {
   if (leg.formulation->mobility().charts == mobility_.charts) return;
-  mention(fmt::format("t = {:g} s: independent coordinates are now {}", t, leg.formulation->chosen_coordinates()));
+  const std::string chosen = leg.formulation->chosen_coordinates();
+  notes_.happened(t, NoteKind::Coordinates, chosen, 0, [&] { return "independent coordinates are now " + chosen; });
 }
 
-// Tendons are meant to pull: when one begins to hang loose is said, once for each time.
+// Tendons are meant to pull: when one begins to hang loose is said; each time counts.
 void Watch::look_at_tendons(const Leg& leg, double t) {
   for (std::size_t k = 0; k < slack_.size(); ++k) {
     const Tendon& tendon = leg.model->tendons()[k];
     if (!tendon.is_cable()) continue;
     const bool slack = pull_of(*leg.model, tendon, leg.observer.bodies()).stretch <= 0;
-    if (slack && !slack_[k]) mention(fmt::format("t = {:g} s: tendon '{}' is slack", t, tendon.name));
+    if (slack && !slack_[k])
+      notes_.happened(t, NoteKind::Slack, tendon.name, 0, [&] { return fmt::format("tendon '{}' is slack", tendon.name); });
     slack_[k] = slack;
   }
 }
 
-// A stop that is reached is said, once for each time.
+// A stop that is reached is said; each time counts.
 Verdict Watch::look_at_stops(const Leg& leg, double t, const State& x) {
   Verdict verdict;
   for (int j = 0; j < static_cast<int>(leg.model->joints().size()); ++j) {
@@ -102,7 +112,9 @@ Verdict Watch::look_at_stops(const Leg& leg, double t, const State& x) {
       const bool at = q < p.lower || q > p.upper, reached = at && !at_stop_[i];
       at_stop_[i] = at;
       if (!reached) continue;
-      mention(fmt::format("t = {:g} s: joint '{}' reached its {} stop", t, joint.name, q > p.upper ? "upper" : "lower"));
+      const bool upper = q > p.upper;
+      notes_.happened(t, NoteKind::Stop, joint.name, 2 * k + (upper ? 1 : 0),
+                      [&] { return fmt::format("joint '{}' reached its {} stop", joint.name, upper ? "upper" : "lower"); });
       if (verdict.ok()) verdict = {Status::JointStop, -1, j, q};
     }
   }

@@ -1,41 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
+
+#include "invar/mech/singular.hpp"
 #include "invar/run/leg.hpp"
+#include "invar/run/notes.hpp"
 
 // For the sources of this room only.
 namespace invar {
 
-/// Looks at a motion after every step and says what somebody should know: rank that changes, singular configurations that come
-/// close or are passed, other coordinates, slack tendons, stops that are reached. Of what may happen again and again the first
-/// hundred sentences are kept.
+/// Looks at a motion after every step and says what somebody should know: singular configurations that were crossed, with the
+/// rank and mobility counted there, other coordinates and where they end, slack tendons, stops that are reached. What happens
+/// again and again is counted (Notes).
 class Watch {
  public:
   /// Begins, or goes on with another leg after an edit, at the state that its observer saw last.
-  void enter(const Leg& leg, double t);
+  void enter(const Leg& leg, double t, const State& x);
   /// After a step. Status::JointStop, with joint and coordinate, where a joint is beyond a stop and was not, or began there.
   Verdict step(const Leg& leg, double t, const State& x);
-  void say(std::string sentence) { notes_.push_back(std::move(sentence)); }
+  void say(std::string sentence) { notes_.say(std::move(sentence)); }
 
-  /// What was said, and how much was not.
-  std::vector<std::string> notes() const;
+  /// What was said.
+  std::vector<std::string> notes() const { return notes_.sentences(); }
 
   const Mobility& mobility() const { return mobility_; }
   long passages() const { return passages_; }
   long rank_changes() const { return changes_before_ + mobility_.changes; }
 
  private:
-  void look_at_rank(const Leg& leg, double t);
+  void look_at_rank(const Leg& leg, double t, const State& x);
+  void look_at_coordinates_end(const Leg& leg, double t);
   void look_at_tendons(const Leg& leg, double t);
   void look_at_coordinates(const Leg& leg, double t);
   Verdict look_at_stops(const Leg& leg, double t, const State& x);
-  void mention(std::string sentence);
 
-  std::vector<std::string> notes_;
-  long mentioned_ = 0;
-  Mobility mobility_;          // after the last step
-  double sine_before_ = 1;     // of the weakest row, one step earlier
+  Notes notes_;
+  Mobility mobility_;  // after the last step
+  std::optional<Singularities> singularities_;
+  State between_;              // inside a step
+  double t_ = 0;               // s; after the last step
   long changes_before_ = 0;    // of rank, before the last edit
-  long passages_ = 0;          // of singular configurations between steps
+  long passages_ = 0;          // of singular configurations
   std::vector<bool> slack_;    // per tendon, after the last step
   std::vector<bool> at_stop_;  // per freedom, after the last step
   VecX q_, v_;                 // of joints with stops

@@ -13,7 +13,10 @@ namespace invar::cayley {
 namespace {
 
 constexpr double kTolerable = 1e-14;
-constexpr int kPasses = 5, kMostPasses = 10;
+constexpr int kPasses = 8, kMostPasses = 10;
+constexpr double kNothing = 1e-24;                // of kinetic energies
+constexpr double kFound = 4e-16, kRough = 1e-12;  // of velocities: what passes may leave, and where rounding may be
+constexpr double kStalled = 0.3;
 constexpr double kRate = 1e-14;  // of velocities: what a projection may leave on closures
 
 // The inverse on the range: an ideal rod does not feel moments about itself.
@@ -36,6 +39,7 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double 
   const std::size_t n = tree_.slots().size();
   parts_.resize(n);
   balance_.resize(n);
+  share_.assign(n, 1.0);
   for (std::size_t i = 1; i < n; ++i) {
     const Slot<G>& b = tree_.slots()[i];
     parts_[i].massive_inner = tree_.slots()[b.inner].massive ? b.inner : (b.inner == 0 ? 0 : parts_[b.inner].massive_inner);
@@ -43,9 +47,15 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double 
     if (!b.massive) turning_ = true;
     parts_[i].J_inverse = b.massive ? inverse_on_range<typename G::AA>(b.J) : G::AA::Zero();
   }
+  std::vector<int> first(tree_.scales().parts.size(), 0);
+  for (std::size_t i = 1; i < n; ++i) {
+    int& home = first[tree_.slots()[i].part];
+    parts_[i].home = home = home > 0 ? home : static_cast<int>(i);
+  }
   for (const Tie<G>& tie : tree_.ties()) turning_ = turning_ || tie.coupling >= 0;
   // Ties join components; what is joined to the ground belongs to it, and to its index 0.
   for (const Tie<G>& tie : tree_.ties()) {
+    if (tie.sort == Tie<G>::Sort::Loan) continue;
     const int a = parts_[tie.slot[0]].root, b = parts_[tie.slot[1]].root;
     for (Part& part : parts_)
       if (part.root == std::max(a, b)) part.root = std::min(a, b);
@@ -76,6 +86,7 @@ Verdict Shell<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
 template <class G>
 void Shell<G>::forget() {
   for (Past& past : past_) past.known = 0;
+  std::fill(share_.begin(), share_.end(), 1.0);
   tree_.forget();
 }
 
@@ -120,6 +131,9 @@ Verdict Shell<G>::find_first_normals() {
     wrench_[a].template tail<G::A>() -= t + G::moment(b.phi0 - slots[a].phi0, f);
   }
   tree_.add_tie_wrenches(0, mu_.ties, wrench_);
+  // What ties do to links without mass passes on to the next body inwards.
+  for (std::size_t i = 1; i < slots.size(); ++i)
+    if (!slots[i].massive) pass_on(static_cast<int>(i), slots[i].phi0 - slots[parts_[i].massive_inner].phi0);
   for (std::size_t i = 1; i < slots.size(); ++i) {
     const Slot<G>& b = slots[i];
     rotor_normal_[i] = b.armature > 0 ? mu_.rotors[i] / b.armature : 0.0;
@@ -141,6 +155,15 @@ Verdict Shell<G>::find_first_normals() {
   return {};
 }
 
+// The wrench on a slot without mass, on the next slot with mass inwards.
+template <class G>
+void Shell<G>::pass_on(int i, const Lin& arm) {
+  const Lin f = wrench_[i].template head<G::L>();
+  const int a = parts_[i].massive_inner;
+  wrench_[a].template head<G::L>() += f;
+  wrench_[a].template tail<G::A>() += wrench_[i].template tail<G::A>() + G::moment(arm, f);
+}
+
 // Adds n_0 to the velocities of node 0.
 template <class G>
 Verdict Shell<G>::enter() {
@@ -153,14 +176,18 @@ Verdict Shell<G>::enter() {
   if (const Verdict verdict = find_first_normals(); !verdict.ok()) return verdict;
   for (std::size_t i = 1; i < slots.size(); ++i) {
     Slot<G>& b = slots[i];
-    Balance& balance = balance_[parts_[i].root];
+    Balance& balance = balance_[parts_[i].home];
+    const double c = share_[parts_[i].home];
     if (b.armature > 0) {
-      balance.defect -= 0.5 * b.armature * rotor_normal_[i] * (rotor_normal_[i] + 2 * b.rate0);
-      b.rate0 += rotor_normal_[i];
+      const double n = c * rotor_normal_[i];
+      balance.defect -= 0.5 * b.armature * n * (n + 2 * b.rate0);
+      balance.n0 += b.armature * n * n;
+      b.rate0 += n;
     }
     if (!b.massive) continue;
-    const Lin n = normal_[i].template head<G::L>();
-    const Ang N = into<G>(b.R0, Ang(normal_[i].template tail<G::A>()));
+    const Lin n = c * normal_[i].template head<G::L>();
+    const Ang N = c * into<G>(b.R0, Ang(normal_[i].template tail<G::A>()));
+    balance.n0 += b.mass * n.squaredNorm() + N.dot(b.J * N);
     balance.defect -= 0.5 * (b.mass * n.dot(n + 2 * b.v0) + N.dot(b.J * (N + 2 * b.W0)));
     b.v0 += n;
     b.W0 += N;
@@ -193,7 +220,7 @@ Verdict Shell<G>::find_normals() {
   if (const Verdict verdict = tree_.project(velocities_, rotors_); !verdict.ok()) return verdict;
   found_.ties = tree_.projection_multipliers();
   // Where closures are badly conditioned, what the first projection left is projected again.
-  if (tree_.tie_rate(velocities_) > kRate * tree_.speed()) {
+  if (tree_.tie_rate(velocities_) > kRate) {
     if (const Verdict verdict = tree_.project(velocities_, rotors_); !verdict.ok()) return verdict;
     for (std::size_t r = 0; r < found_.ties.size(); ++r) found_.ties[r] += tree_.projection_multipliers()[r];
   }
@@ -204,18 +231,46 @@ Verdict Shell<G>::find_normals() {
   for (std::size_t i = slots.size(); i-- > 1;) {
     const Slot<G>& b = slots[i];
     rotor_normal_[i] -= rotors_[i];
-    found_.rotors[i] = b.armature * rotor_normal_[i];
-    if (!b.massive) continue;
+    found_.rotors[i] = share_[parts_[i].home] * b.armature * rotor_normal_[i];
+    if (!b.massive) {
+      pass_on(static_cast<int>(i), b.phi1 - slots[parts_[i].massive_inner].phi1);
+      continue;
+    }
     normal_[i] -= velocities_[i];
     const Vec through = wrench_[i] + weighted(static_cast<int>(i), normal_[i], b.R1);
     const Lin f = through.template head<G::L>();
     const Ang t = through.template tail<G::A>();
     found_.wrenches[i] << b.R1.transpose() * f, into<G>(b.R1, t);
+    found_.wrenches[i] *= share_[parts_[i].home];
     const int a = parts_[i].massive_inner;
     wrench_[a].template head<G::L>() += f;
     wrench_[a].template tail<G::A>() += t + G::moment(b.phi1 - slots[a].phi1, f);
   }
+  for (const Tie<G>& tie : tree_.ties()) {
+    const int b = tie.slot[1] > 0 ? tie.slot[1] : tie.slot[0];
+    for (int r = tie.row; tie.line < 0 && r < tie.row + tie.rows; ++r) found_.ties[r] *= share_[parts_[b].home];
+  }
   return {};
+}
+
+// How far what was found is from what was assumed, as a velocity over the largest one of its connected part.
+template <class G>
+double Shell<G>::change() const {
+  double largest = 0;
+  const auto& slots = tree_.slots();
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    const Slot<G>& b = slots[i];
+    const double speed = tree_.speed(b);
+    if (!(speed > 0) || !b.massive) continue;
+    const Vec d = found_.wrenches[i] - mu_.wrenches[i];
+    largest = std::max(largest, (d.template head<G::L>().norm() + d.template tail<G::A>().norm() / b.size) / (b.usual * speed));
+  }
+  for (std::size_t i = 1; i < slots.size(); ++i) {
+    if (parts_[i].home != static_cast<int>(i)) continue;
+    const Balance& balance = balance_[i];
+    if (balance.whole > 0) largest = std::max(largest, std::abs(balance.n1 - balance.n0) / balance.whole);
+  }
+  return largest;
 }
 
 // The step reflects normal velocities: what is found differs from the right μ as much as the guess, on the other side.
@@ -225,6 +280,12 @@ void Shell<G>::improve() {
   for (std::size_t i = 1; i < mu_.wrenches.size(); ++i) {
     mu_.wrenches[i] = 0.5 * (mu_.wrenches[i] + found_.wrenches[i]).eval();
     mu_.rotors[i] = 0.5 * (mu_.rotors[i] + found_.rotors[i]);
+  }
+  for (std::size_t i = 1; i < share_.size(); ++i) {
+    const Balance& balance = balance_[i];
+    const double ratio = balance.n0 > kNothing * balance.whole ? balance.n1 / balance.n0 : 1.0;
+    // Far from 1 it is rounding, or a step that is too long.
+    share_[i] *= ratio > 0.25 && ratio < 4 ? std::sqrt(std::sqrt(ratio)) : 1.0;
   }
 }
 
@@ -253,8 +314,8 @@ void Shell<G>::leave() {
 }
 
 template <class G>
-Verdict Shell<G>::solve(double h, Loading* loading) {
-  const Verdict verdict = tree_.step(h, loading);
+Verdict Shell<G>::solve(double h, Loading* loading, bool again) {
+  const Verdict verdict = tree_.step(h, loading, again);
   iterations_ = tree_.iterations();
   work_ = verdict.ok() && loading != nullptr ? tree_.work(h) : 0.0;
   return verdict;
@@ -264,40 +325,49 @@ template <class G>
 Verdict Shell<G>::step(double h, Loading* loading) {
   Verdict verdict;
   if (!stabilised_) {
-    verdict = solve(h, loading);
+    verdict = solve(h, loading, false);
     // Which of redundant rows are independent changes as they turn.
     if (verdict.ok() && tree_.redundant()) verdict = tree_.project(velocities_, rotors_);
     if (verdict.ok()) audit();
   } else {
-    // Without earlier steps to extrapolate from, μ is found by passes, each of which leaves O(h w) of the error. Later one pass
-    // is best: more of them now and then would disturb the sequence that is extrapolated.
-    extrapolate();
-    int total = 0;
-    const int least = past_[stage_].known < 3 ? kPasses : 1;
-    for (int pass = 1;; ++pass) {
-      verdict = enter();
-      if (verdict.ok()) verdict = solve(h, loading);
-      total += iterations_;
-      if (verdict.ok()) verdict = find_normals();
-      const bool settled = verdict.ok() && account();
-      if (settled && pass >= least) break;
-      // What does not settle in so many passes is a step that is too long.
-      if (verdict.ok() && pass >= kMostPasses) {
-        if (given_back(kTolerable)) break;
-        verdict.status = Status::NotConverged;
-      }
-      restore();
-      if (!verdict.ok()) break;
-      improve();
-    }
-    iterations_ = total;
-    if (verdict.ok()) {
-      balance_ledger();
-      leave();
-    }
+    verdict = shelled(h, loading);
   }
   dissipated_ = tree_.dissipated();
   if (verdict.ok()) tree_.accept();
+  return verdict;
+}
+
+// μ and c by passes, each of which leaves O(h w) of their error. They end where what changes is round-off, or no longer shrinks;
+// what does not settle in many passes is a step that is too long.
+template <class G>
+Verdict Shell<G>::shelled(double h, Loading* loading) {
+  Verdict verdict;
+  extrapolate();
+  int total = 0;
+  double before = 1;
+  for (int pass = 1;; ++pass) {
+    verdict = enter();
+    if (verdict.ok()) verdict = solve(h, loading, pass > 1);
+    total += iterations_;
+    if (verdict.ok()) verdict = find_normals();
+    const bool settled = verdict.ok() && account();
+    const double now = verdict.ok() ? change() : 0;
+    const bool found = now <= kFound || (now > kStalled * before && now <= kRough);
+    if (settled && (found || pass >= kPasses)) break;
+    if (verdict.ok() && pass >= kMostPasses) {
+      if (given_back(kTolerable)) break;
+      verdict.status = Status::NotConverged;
+    }
+    restore();
+    if (!verdict.ok()) break;
+    improve();
+    before = now;
+  }
+  iterations_ = total;
+  if (verdict.ok()) {
+    balance_ledger();
+    leave();
+  }
   return verdict;
 }
 

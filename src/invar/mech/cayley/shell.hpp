@@ -7,10 +7,11 @@ namespace invar::cayley {
 
 /// A step of the tree between two changes of velocity. The bare scheme keeps positions, energy and momenta, but the velocities of
 /// its nodes leave the constraints: their normal part n is reflected from step to step. The shell adds n_0 = M⁻¹G_0ᵀμ before the
-/// step and takes n_1 = M⁻¹G_1ᵀμ away after it, with the μ for which G_1 v_1 = 0. That is symmetric in time, and Gᵀμ carries no
-/// momentum. What it costs in energy, μᵀ(A_0 - A_1)μ/2 with A = G M⁻¹Gᵀ and the part of μ that one pass has not yet found, is
-/// given back by a factor on the velocities (on their internal part, where nothing holds the mechanism).
-/// Laws at every node: g = 0, G v = 0, energy up to work and losses; momenta (a fixed μ: exactly; one pass: to 1e-10 of them).
+/// step and takes n_1 = M⁻¹G_1ᵀμ away after it, with the μ for which G_1 v_1 = 0. Gᵀμ carries no momentum. The energy that this
+/// costs, μᵀ(A_0 - A_1)μ/2 with A = G M⁻¹Gᵀ, vanishes when n_0 is taken c times and n_1 1/c times, c² = |n_1|/|n_0|. All of that
+/// is symmetric in time when μ and c are found to round-off, by passes; what these leave is given back by a factor on the
+/// velocities (on their internal part, where nothing holds the mechanism).
+/// Laws at every node: g = 0, G v = 0, energy up to work and losses, momenta; a step back leads to where it came from.
 template <class G>
 class Shell {
  public:
@@ -41,6 +42,7 @@ class Shell {
   struct Part {
     int massive_inner = 0;  // nearest slot with mass on the way to the ground; 0: none
     int root = 0;           // free slot that names its component; 0: held by the ground
+    int home = 0;           // first slot of its connected part, whose account it shares
     typename G::AA J_inverse = G::AA::Zero();
   };
   /// A rigid motion, World: translation, or turning about the joint point of a slot (0: of the root).
@@ -51,6 +53,7 @@ class Shell {
   };
   struct Balance {  // of one component, J
     double defect = 0, kinetic = 0, whole = 0;
+    double n0 = 0, n1 = 0;  // twice the energies of the normal velocities
   };
 
   /// μ: wrenches about φ in own axes per slot, multipliers of ties, moments of rotors per slot.
@@ -64,12 +67,15 @@ class Shell {
     double h = 0;
   };
 
-  Verdict solve(double h, Loading* loading);
+  Verdict shelled(double h, Loading* loading);
+  Verdict solve(double h, Loading* loading, bool again);
   void extrapolate();
   Verdict find_first_normals();
+  void pass_on(int i, const Lin& arm);
   Verdict enter();
   void restore();
   Verdict find_normals();
+  double change() const;
   void improve();
   bool account();
   bool given_back(double share) const;
@@ -88,7 +94,8 @@ class Shell {
   std::vector<Part> parts_;
   std::vector<Motion> symmetries_;                           // of what the ground holds
   std::vector<Motion> rigid_;                                // all
-  std::vector<Balance> balance_;                             // per slot; used at roots
+  std::vector<double> share_;                                // per slot; used at homes: c
+  std::vector<Balance> balance_;                             // per slot; used at homes
   std::vector<Vec> velocities_, allowed_, normal_, wrench_;  // per slot, World
   std::vector<Vec> saved_;                                   // per slot: velocities of node 0 before n_0 was added
   std::vector<double> rotors_, rotor_normal_, saved_rotors_;

@@ -22,8 +22,9 @@ template <class G>
 void Shell<G>::begin_ledger() {
   const auto potential = tree_.potential();
   // Energy is given back to the whole, so it is told for the whole: not where parts move on their own.
-  one_ledger_ =
-      potential.known && std::all_of(parts_.begin() + 1, parts_.end(), [&](const Part& p) { return p.root == parts_[1].root; });
+  // Where everything is held to the ground there is no part to tell it for.
+  one_ledger_ = potential.known && parts_.size() > 1 &&
+                std::all_of(parts_.begin() + 1, parts_.end(), [&](const Part& p) { return p.home == parts_[1].home; });
   ledger_ = {};
   ledger_.add(potential.value);
   for (std::size_t i = 1; i < tree_.slots().size(); ++i) {
@@ -40,7 +41,7 @@ void Shell<G>::balance_ledger() {
   ledger_.add(-tree_.dissipated());
   if (!one_ledger_) return;
   const auto potential = tree_.potential();
-  Balance& balance = balance_[parts_[1].root];
+  Balance& balance = balance_[parts_[1].home];
   CompensatedSum now;
   now.add(potential.value);
   now.add(balance.whole);
@@ -74,14 +75,16 @@ bool Shell<G>::account() {
   auto& slots = tree_.slots();
   for (std::size_t i = 1; i < slots.size(); ++i) {
     const Slot<G>& b = slots[i];
-    Balance& balance = balance_[parts_[i].root];
+    Balance& balance = balance_[parts_[i].home];
     if (b.armature > 0) {
       balance.defect += 0.5 * b.armature * rotor_normal_[i] * (rotor_normal_[i] + 2 * rotors_[i]);
+      balance.n1 += b.armature * rotor_normal_[i] * rotor_normal_[i];
       balance.whole += 0.5 * b.armature * rotors_[i] * rotors_[i];
     }
     if (!b.massive) continue;
     const Vec Mn = weighted(static_cast<int>(i), normal_[i], b.R1);
     balance.defect += 0.5 * Mn.dot(normal_[i] + 2 * velocities_[i]);
+    balance.n1 += Mn.dot(normal_[i]);
     balance.whole += 0.5 * velocities_[i].dot(weighted(static_cast<int>(i), velocities_[i], b.R1));
   }
   for (std::size_t i = 1; i < slots.size(); ++i)
@@ -89,7 +92,7 @@ bool Shell<G>::account() {
   subtract_motions(0, symmetries_);
   for (std::size_t i = 1; i < slots.size(); ++i) {
     const Slot<G>& b = slots[i];
-    Balance& balance = balance_[parts_[i].root];
+    Balance& balance = balance_[parts_[i].home];
     if (b.armature > 0) balance.kinetic += 0.5 * b.armature * rotors_[i] * rotors_[i];
     if (b.massive) balance.kinetic += 0.5 * velocities_[i].dot(weighted(static_cast<int>(i), velocities_[i], b.R1));
   }
@@ -184,7 +187,7 @@ void Shell<G>::restore_energy() {
   // (1 + factor)² kinetic = kinetic + defect. Added, not multiplied: products would round one way.
   for (std::size_t i = 1; i < slots.size(); ++i) {
     Slot<G>& b = slots[i];
-    const Balance& balance = balance_[parts_[i].root];
+    const Balance& balance = balance_[parts_[i].home];
     const double e = balance.defect / balance.kinetic;
     if (!(std::abs(e) < 0.5)) continue;  // hardly moving: nothing that could give it back
     const double factor = e / (1 + std::sqrt(1 + e));

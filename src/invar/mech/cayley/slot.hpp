@@ -30,6 +30,11 @@ struct Slot {
   const Passive* passive = nullptr;  // of its freedom, if there is any
   double armature = 0;               // kg m² or kg
   double size = 0;                   // m; makes turning comparable to moving
+  int part = 0;                      // connected part
+  int pace = 0;                      // where its increments are measured: with its part, pins all together
+  double usual = 1;                  // kg; mass of a body of its connected part
+  double reach = 1;                  // m; length of its connected part
+  int loan = -1;                     // first row of the unknowns that take back inertia on loan; -1: never borrows
   int freedom = -1;                  // of the model, stacked
   bool angle = false;                // whether somebody needs its coordinate within the step
   double sign = 1;                   // its coordinate = sign · coordinate of the model
@@ -72,6 +77,7 @@ struct Slot {
   Eigen::Matrix<double, G::A, G::N> EE = Eigen::Matrix<double, G::A, G::N>::Zero();     // ball: as E
   Ang rows = Ang::Zero();                                                               // ball: residual
   AA resist = AA::Zero();       // ball: d(impulse of its springs and dampers)/dψ
+  double lent = 0;              // inertia on loan along its freedom; 0: none
   double extra = 0, slope = 0;  // of passive parts and efforts: added to row and pivot
   double lost = 0;              // W, by passive parts
   double dq = 0;                // increment along the freedom

@@ -8,6 +8,7 @@
 #include "invar/mech/cayley/pins.hpp"
 #include "invar/mech/cayley/slot.hpp"
 #include "invar/mech/plane.hpp"
+#include "invar/mech/scales.hpp"
 #include "invar/mech/tendon_points.hpp"
 
 namespace invar::cayley {
@@ -19,9 +20,11 @@ namespace invar::cayley {
 ///   Slide   u_a · (p_b - p_a), the displacement of a cut joint along u_a with its spring, damper and stops
 ///   Turn    the angle of u_b from u_a about n_a, of a cut joint likewise
 ///   Line    the length of a tendon that is stiff for the step
+/// and those of inertia on loan: a freedom that moves nothing that has mass, because a closure alone holds it, gets some; with
+///   Loan    the increment of that freedom, times what was lent, it is taken back exactly
 template <class G>
 struct Tie {
-  enum class Sort { Point, Dot, Along, Ratio, Slide, Turn, Line } sort;
+  enum class Sort { Point, Dot, Along, Ratio, Slide, Turn, Line, Loan } sort;
   int row, rows;
   int joint;                           // of the model; -1 for couplings
   int coupling;                        // of the model; -1 for joints
@@ -32,6 +35,7 @@ struct Tie {
   double lost = 0;                     // Slide, Turn: W
   typename G::Ang n = G::Ang::Zero();  // Turn: the axis, axes of a
 
+  bool holds() const { return sort == Sort::Point || sort == Sort::Dot || sort == Sort::Along; }
   bool soft() const { return sort == Sort::Slide || sort == Sort::Turn || sort == Sort::Line; }
   int slot[2];                                                                                         // a, b
   typename G::Lin arm[2] = {G::Lin::Zero(), G::Lin::Zero()}, u[2] = {G::Lin::Zero(), G::Lin::Zero()};  // own axes
@@ -97,8 +101,9 @@ class Tree {
   /// Node 0: joint coordinates (all turns counted) and rates of the model, and the velocities of its bodies.
   /// NoInertia where a freedom moves nothing that has mass.
   Verdict place(const VecX& q, const VecX& v, const Bodies& bodies);
-  /// Newton from the predicted rates; node 1 is then complete. `loading` (or nullptr) says what acts at the mean motion.
-  Verdict step(double h, Loading* loading);
+  /// Newton from the predicted rates, or `again` from those of the last solution; node 1 is then complete. `loading` (or nullptr)
+  /// says what acts at the mean motion.
+  Verdict step(double h, Loading* loading, bool again = false);
   /// Node 1 becomes node 0.
   void accept();
   /// Predictions come from earlier steps with the same `stage`; forgets those of all stages.
@@ -112,9 +117,11 @@ class Tree {
   /// Adds what unit-consistent multipliers of the ties do, at node 0 or 1, per slot.
   void add_tie_wrenches(int node, const std::vector<double>& multipliers, std::vector<Vec>& wrenches) const;
 
-  /// The largest rate that these velocities leave on independent ties at node 1; and the largest velocity of node 0, m/s.
-  double tie_rate(const std::vector<Vec>& velocities) const;
-  double speed() const;
+  /// The largest rate that these velocities leave on independent ties at node 1, as a part of the largest velocity that their
+  /// connected part has at node 0.
+  double tie_rate(const std::vector<Vec>& velocities);
+  /// That velocity of the connected part of a slot, m/s, as measured by the last step.
+  double speed(const Slot<G>& slot) const { return paces_[slot.pace].scale; }
 
   /// Energy of gravity, springs, stops and tendons at node 1, J, and the sum of the sizes of its terms: its rounding is some
   /// 1e-16 of that. Not known where a spring has no energy.
@@ -136,6 +143,7 @@ class Tree {
   const std::vector<Tie<G>>& ties() const { return ties_; }
   const Skeleton& skeleton() const { return skeleton_; }
   const Plane* plane() const { return plane_; }
+  const Scales& scales() const { return scales_; }
   const Lin& gravity() const { return gravity_; }
   int rank() const { return static_cast<int>(kept_.size()); }
   int rows() const { return rows_; }
@@ -156,6 +164,7 @@ class Tree {
   void compile_ties();
   void compile_joint_ties(int joint);
   void compile_soft_ties(int joint, const Lin& arm_a, const Lin& arm_b);
+  void compile_loans();
   void compile_columns();
   void compile_lines(double h);
   int edge_of(const Line<G>& line) const;
@@ -168,9 +177,12 @@ class Tree {
   double contraction(const Line<G>& line, double h) const;
   void store(int body, const Lin& p, const Lin& v, const Ang& w, const Rot& R, Bodies& out) const;
   void place_slot(int i, const VecX& q, const VecX& v, const Bodies& bodies);
-  void predict();
+  void predict(bool again);
+  void copy_unknowns(double* out) const;
   void remember();
-  double extent() const;
+  void measure_speeds();
+  void measure_extents();
+  bool converged(double h, double feedback);
   void measure_contraction(double shrank);
   bool finish(double h);
   void move(Slot<G>& b, const Slot<G>& a, double h) const;
@@ -179,8 +191,8 @@ class Tree {
   void measure_lines();
   void keep_lines();
   void pull(double h);
-  double push(double h, const Load* load) const;
-  Verdict iterate(double h, const Load* load, double& increment);
+  void push(double h, const Load* load);
+  Verdict iterate(double h, const Load* load);
   double ask(double h, Loading& loading);
   void spread(double h, const Bodies& bodies, Load& load) const;
   void mean_bodies(Bodies& out) const;
@@ -191,22 +203,29 @@ class Tree {
   void start_line(const Tie<G>& tie, double h);
   void add_to_column(int slot, int row, const Vec& P, const Vec& c);
   void soften();
+  void add_loans();
   void ball_efforts(int i, double h);
   void start_ratio(const Tie<G>& tie, double h, bool step);
   Column<G>* column(int slot, int row);
+  int loan_column(const Slot<G>& b) const;
+  Verdict look_at_loans();
   Verdict eliminate(double h);
   bool eliminate_one(Slot<G>& b, Slot<G>& a, double h);
   bool eliminate_ball(Slot<G>& b, Slot<G>& a, double h);
-  bool eliminate_free(Slot<G>& b);
+  bool eliminate_free(Slot<G>& b, double h);
+  template <int Size>
+  void settle_loans(const Slot<G>& b, const Eigen::Matrix<double, Size, Size>& left);
   void columns_one(Slot<G>& b, const Vec& e, const Vec& y);
   void add_to_D(const Slot<G>& b);
   void decide_rows();
+  void scale_rows();
   int solve_rows(const std::vector<int>& rows);
   int joint_of_row(int row) const;
-  double substitute(bool update, double h);
+  void substitute(bool update, double h);
 
   const Model& model_;
   const Plane* plane_;
+  Scales scales_;
   Skeleton skeleton_;
   std::vector<Eigen::Matrix<double, 3, G::L>> basis_;  // per slot
   std::vector<double> offset_;                         // per slot, of φ along the normal, m
@@ -221,8 +240,14 @@ class Tree {
   std::vector<typename Line<G>::Point> points_;
   Lin gravity_;
   double length_ = 0;  // s; of usual steps
-  int unknowns_ = 0, rows_ = 0, hard_rows_ = 0, iterations_ = 0;
-  std::size_t worst_ = 0;                      // slot of the largest increment
+  int unknowns_ = 0, rows_ = 0, hard_rows_ = 0, first_loan_ = 0, iterations_ = 0;
+  std::size_t worst_ = 0;  // slot of the largest increment
+  struct Pace {
+    double scale = 0;            // m/s: what increments are compared with
+    double now = 0, before = 0;  // m/s: the largest increment, and the one before
+    double extent = 0;           // m
+  };
+  std::vector<Pace> paces_;                    // per connected part; pins count as one
   double inexact_ = 0, inexact_at_first_ = 0;  // contraction of Newton by what the Jacobian leaves out; 0: nothing
   int since_measured_ = 0;                     // steps
   bool measured_ = false;                      // whether efforts need the angles of all hinges
@@ -230,17 +255,22 @@ class Tree {
   Bodies bodies_;      // at the mean of the nodes
   Load load_, asked_;  // what acts there; as it was told
 
-  std::vector<double> guess_;                   // unknowns
-  std::vector<Vec> at_rest_;                    // per slot; workspace of place
-  std::vector<double> rotors_at_rest_;          // per slot; workspace of place
-  std::vector<double> lambda_, dlambda_, mu_;   // rows: impulses, increments, of the projection
-  std::vector<double> D_, value_, lu_, right_;  // rows x rows, rows; workspace
-  std::vector<double> least_;                   // rows: inverse mass or inertia of the whole
-  std::vector<double> given_, stiffness_;       // rows, soft ones: impulse and its derivative
-  std::vector<int> active_;                     // independent and soft rows
-  std::vector<int> loose_;                      // joints whose efforts act as wrenches: balls, free and cut ones
-  std::vector<int> sprung_balls_;               // slots
-  std::vector<int> kept_, order_;               // independent rows; workspace
+  std::vector<double> guess_;                      // unknowns
+  std::vector<Vec> at_rest_;                       // per slot; workspace of place
+  std::vector<double> rotors_at_rest_;             // per slot; workspace of place
+  std::vector<double> lambda_, dlambda_, mu_;      // rows: impulses, increments, of the projection
+  std::vector<double> D_, value_, lu_, right_;     // rows x rows, rows; workspace
+  std::vector<double> least_;                      // rows: inverse mass or inertia of the whole
+  std::vector<double> given_, stiffness_;          // rows, soft ones: impulse and its derivative
+  std::vector<double> row_scale_, unknown_scale_;  // rows: of equations and impulses, powers of two
+  std::vector<char> idle_;                         // rows: a loan that is not taken
+  double weakest_ = 1;                             // least pivot of a loan
+  std::vector<int> active_;                        // independent and soft rows, loans
+  std::vector<int> loose_;                         // joints whose efforts act as wrenches: balls, free and cut ones
+  std::vector<int> sprung_balls_;                  // slots
+  std::vector<int> kept_;                          // independent rows, ascending
+  std::vector<char> taken_;                        // rows; workspace
+  std::vector<double> strength_;                   // rows: mass or inertia of the whole, what makes them comparable
   struct Past {
     std::array<std::vector<double>, 4> unknowns, impulses;  // of the last steps, a ring
     int latest = 0;                                         // where the last one is; older ones follow

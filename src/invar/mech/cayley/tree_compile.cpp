@@ -4,6 +4,7 @@
 // In the plane a part sees the normal as the constant n_S and is given the basis (u, n_S × u): u is the axis of a slide,
 // otherwise any direction across. Vectors keep their two components, rotations their angle, and what lies along the normal is
 // constant.
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,6 +19,8 @@ namespace {
 // Tendons that change Newton's increments by more than this share of them are part of its equations.
 constexpr double kSoft = 0.02;
 constexpr double kTurning = 0.01;
+// Bodies with less than this part of the usual inertia in some direction may have to borrow.
+constexpr double kLittle = 1e-3;
 
 constexpr bool planar(const InPlane&) { return true; }
 constexpr bool planar(const InSpace&) { return false; }
@@ -35,7 +38,13 @@ int unknowns_of(Hang hang, int angular, int all) {
 
 template <class G>
 Tree<G>::Tree(const Model& model, const Plane* plane, double h)
-    : model_(model), plane_(plane), skeleton_(skeleton_of(model)), bodies_(model.bodies().size()), load_(model), asked_(model) {
+    : model_(model),
+      plane_(plane),
+      scales_(scales_of(model)),
+      skeleton_(skeleton_of(model)),
+      bodies_(model.bodies().size()),
+      load_(model),
+      asked_(model) {
   INVAR_CHECK(planar(G{}) == (plane != nullptr), "a tree in the plane needs the plane");
   length_ = std::abs(h);
   compile(h);
@@ -82,6 +91,8 @@ void Tree<G>::compile(double h) {
   compile_ties();
   compile_columns();
   INVAR_CHECK(pins_.empty() || rows_ == 0, "pins know no ties");
+  paces_.resize(pins_.empty() ? scales_.parts.size() : 1);
+  for (Slot<G>& b : slots_) b.pace = pins_.empty() ? b.part : 0;
   guess_.assign(unknowns_, 0.0);
   lambda_.assign(rows_, 0.0);
   dlambda_ = value_ = right_ = mu_ = given_ = stiffness_ = lambda_;
@@ -91,21 +102,22 @@ void Tree<G>::compile(double h) {
     for (auto& u : past.unknowns) u.assign(unknowns_, 0.0);
     for (auto& l : past.impulses) l.assign(rows_, 0.0);
   }
-  double mass = 0;
-  for (const Body& body : model_.bodies()) mass += body.inertia.mass;
-  if (mass == 0) mass = 1;
+  row_scale_.assign(rows_, 1.0);
+  unknown_scale_ = row_scale_;
+  idle_.assign(rows_, 0);
   for (const Tie<G>& tie : ties_) {
-    if (tie.soft()) {
-      least_.push_back(std::numeric_limits<double>::infinity());
+    if (tie.soft() || tie.sort == Tie<G>::Sort::Loan) {
+      least_.insert(least_.end(), static_cast<std::size_t>(tie.rows), std::numeric_limits<double>::infinity());
       continue;
     }
     hard_rows_ += tie.rows;
+    const Slot<G>& b = slots_[tie.slot[1] > 0 ? tie.slot[1] : tie.slot[0]];
     const bool angular =
         tie.sort == Tie<G>::Sort::Dot || (tie.sort == Tie<G>::Sort::Ratio && slots_[tie.slot[1]].hang != Hang::Slide);
-    least_.insert(least_.end(), static_cast<std::size_t>(tie.rows),
-                  1 / (mass * (angular ? model_.length() * model_.length() : 1.0)));
+    least_.insert(least_.end(), static_cast<std::size_t>(tie.rows), 1 / (b.usual * (angular ? b.reach * b.reach : 1.0)));
   }
-  order_.reserve(static_cast<std::size_t>(rows_));
+  taken_.assign(rows_, 0);
+  for (const double inverse : least_) strength_.push_back(1 / inverse);
   kept_.reserve(static_cast<std::size_t>(rows_));
   active_.reserve(static_cast<std::size_t>(rows_));
   std::vector<bool> scalar(model_.joints().size(), false);
@@ -118,8 +130,10 @@ void Tree<G>::compile(double h) {
   for (std::size_t j = 0; j < scalar.size(); ++j)
     if (!scalar[j] && model_.joints()[j].nv > 0) loose_.push_back(static_cast<int>(j));
   // What the Jacobian leaves out: the pull of soft tendons, and terms of (angle per step)² of rows and efforts that turn.
-  const bool turning = std::any_of(ties_.begin(), ties_.end(), [](const Tie<G>& t) { return t.sort != Tie<G>::Sort::Point; }) ||
-                       std::any_of(slots_.begin(), slots_.end(), [](const Slot<G>& b) { return b.angle; });
+  const bool turning =
+      std::any_of(ties_.begin(), ties_.end(),
+                  [](const Tie<G>& t) { return t.sort != Tie<G>::Sort::Point && t.sort != Tie<G>::Sort::Loan; }) ||
+      std::any_of(slots_.begin(), slots_.end(), [](const Slot<G>& b) { return b.angle; });
   inexact_ = turning || !sprung_balls_.empty() ? kTurning : 0.0;
   for (const Line<G>& line : lines_)
     if (!line.stiff && !line.edge) inexact_ = std::max(inexact_, contraction(line, h));
@@ -161,7 +175,14 @@ void Tree<G>::compile_slot(int i) {
   else
     slot.J = part.J;
   slot.massive = slot.mass > 0 || slot.J.cwiseAbs().maxCoeff() > 0;
-  slot.size = model_.length();
+  // A link between two motions of a joint is measured as the body behind it.
+  int behind = i;
+  while (skeleton_.parts[behind].body == kWorld) ++behind;
+  const int body = skeleton_.parts[behind].body;
+  slot.size = scales_.body_length[body];
+  slot.part = scales_.part_of_body[body];
+  slot.usual = scales_.mass_at(body);
+  slot.reach = scales_.length_at(body);
   if (part.joint < 0) return;
   const Joint& joint = model_.joints()[part.joint];
   slot.freedom = joint.v0 + part.freedom;
@@ -293,6 +314,36 @@ void Tree<G>::compile_ties() {
     tie.rows = 1;
     tie.joint = tie.coupling = -1;
     tie.line = l;
+    ties_.push_back(tie);
+  }
+  compile_loans();
+}
+
+// Who may have to borrow: freedoms in parts with closures that carry a body with little inertia in some direction.
+template <class G>
+void Tree<G>::compile_loans() {
+  std::vector<bool> looped(scales_.parts.size(), false);
+  const auto part_of_joint = [&](int j) { return scales_.part_of_body[model_.joints()[j].child]; };
+  for (const int j : skeleton_.closures) looped[part_of_joint(j)] = true;
+  for (const Coupling& c : model_.couplings()) looped[part_of_joint(c.joint)] = true;
+  first_loan_ = rows_;
+  bool little = false;  // of the body that the slots so far lead to
+  for (int i = static_cast<int>(slots_.size()) - 1; i > 0; --i) {
+    Slot<G>& b = slots_[i];
+    const int body = skeleton_.parts[i].body;
+    if (body != kWorld) {
+      const double least = G::A == 1 ? b.J(0, 0) : Eigen::SelfAdjointEigenSolver<typename G::AA>(b.J).eigenvalues()[0];
+      little = looped[scales_.part_of_body[body]] && (b.mass < kLittle * b.usual || least < kLittle * b.usual * b.size * b.size);
+    }
+    if (!little) continue;
+    Tie<G> tie{};
+    tie.sort = Tie<G>::Sort::Loan;
+    tie.row = b.loan = rows_;
+    tie.rows = unknowns_of(b.hang, G::A, G::N);
+    tie.joint = skeleton_.parts[i].joint;
+    tie.coupling = -1;
+    tie.slot[0] = 0, tie.slot[1] = i;
+    rows_ += tie.rows;
     ties_.push_back(tie);
   }
 }

@@ -10,22 +10,29 @@
 //   c_A += Aᵀc - κ/δ AᵀE,   P_A += XᵀP - K'S R/δ,   and gives  D_ij -= κ_i R_j/δ,   value_i -= κ_i row/δ.
 // Then D dλ = -value, and the increments follow from the root to the leaves. With h = 0 and e = S all of this is the projection
 // of velocities in the metric of the masses.
+//
+// Inertia on loan. A freedom with δ = 0 is no error yet: closures may hold it. It gets δ' = δ + d, and a row of its own, whose
+// impulse z does -d to the freedom and which asks for z = dq: κ = 1, R = -d, and on the diagonal -1 + d/δ' = -δ/δ'. That is exact
+// for any δ; with it closures see no freedom that is much lighter than others, so their rank is that of the geometry.
+#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 
 #include "invar/mech/cayley/tree.hpp"
+#include "invar/mech/independent_rows.hpp"
 
 namespace invar::cayley {
 namespace {
 
 // A pivot this small against what it was made of is round-off: the freedom moves nothing that has mass.
 constexpr double kNoInertia = 1e-13;
-// Closure rows whose pivot falls below this share of their own diagonal depend on the others; those kept before stay longer.
-constexpr double kDependent = 1e-10, kStill = 1e-12;
 // A row that moves the mechanism this much less than one that moves it as a whole says nothing.
 constexpr double kNothing = 1e-14;
-constexpr double kFaithful = 100;
+// Freedoms with less than this part of the usual inertia borrow.
+constexpr double kLend = 1e-3;
+// Below this pivot of a loan the motion is looked at; a motion whose momentum is below this part of it has no inertia.
+constexpr double kWeak = 1e-9, kNoMomentum = 1e-10;
 
 // Moves a wrench to φ of the inner slot.
 template <class G, class V>
@@ -49,6 +56,7 @@ void Tree<G>::columns_one(Slot<G>& b, const Vec& e, const Vec& y) {
   const int end = b.column + b.columns;
   for (int i = b.column; i < end; ++i) {
     Column<G>& col = columns_[i];
+    if (idle_[col.row]) continue;
     col.R += e.dot(col.P);
     col.kappa += col.c.dot(b.S);
     value_[col.row] -= col.kappa * b.row * inverse;
@@ -57,6 +65,7 @@ void Tree<G>::columns_one(Slot<G>& b, const Vec& e, const Vec& y) {
     columns_[col.up].c += back<G>(col.c, b.r1) - (col.kappa * inverse) * b.E;
   }
   for (int i = b.column; i < end; ++i) {
+    if (idle_[columns_[i].row]) continue;
     double* D = D_.data() + static_cast<std::ptrdiff_t>(columns_[i].row) * rows_;
     const double factor = columns_[i].kappa * inverse;
     for (int j = b.column; j < end; ++j) D[columns_[j].row] -= factor * columns_[j].R;
@@ -97,9 +106,25 @@ bool Tree<G>::eliminate_one(Slot<G>& b, Slot<G>& a, double h) {
   const double turn2 = b.S.template tail<G::A>().squaredNorm(), move2 = b.S.template head<G::L>().squaredNorm();
   const double most = weight.template head<G::L>().maxCoeff() * (move2 + b.size * b.size * turn2) +
                       weight.template tail<G::A>().maxCoeff() * turn2;
+  const double own = b.delta;
+  if (b.loan >= 0) {
+    // Decided where velocities are projected, and kept.
+    const double usual = b.usual * (move2 + b.size * b.size * turn2);
+    if (h == 0 && b.lent == 0 && !(own > kLend * usual)) b.lent = usual, idle_[b.loan] = 0;
+    if (b.lent > 0) {
+      Column<G>& loan = columns_[loan_column(b)];
+      loan.R -= b.lent;
+      loan.kappa += 1;
+      b.delta += b.lent;
+    }
+  }
+  const auto settle_loan = [&] {
+    if (b.lent > 0) D_[static_cast<std::size_t>(b.loan) * static_cast<std::size_t>(rows_ + 1)] = -own / b.delta;
+  };
   if (!(std::abs(b.delta) > kNoInertia * most)) return false;
   if (b.inner == 0) {
     if (b.columns > 0) columns_one(b, e, Vec::Zero());
+    settle_loan();
     return true;
   }
   Vec inner = back<G>(E, b.r1);
@@ -117,7 +142,16 @@ bool Tree<G>::eliminate_one(Slot<G>& b, Slot<G>& a, double h) {
   a.K += K;
   a.k += shifted<G>(k, b.rm) - (b.row * inverse) * y;
   if (b.columns > 0) columns_one(b, e, y);
+  settle_loan();
   return true;
+}
+
+// Where the columns of its loan are among all.
+template <class G>
+int Tree<G>::loan_column(const Slot<G>& b) const {
+  int i = b.column;
+  while (columns_[i].row != b.loan) ++i;
+  return i;
 }
 
 // A ball: three rows t + γ_m × f, the inner slot feels the force alone.
@@ -130,9 +164,18 @@ bool Tree<G>::eliminate_ball(Slot<G>& b, Slot<G>& a, double h) {
   AN E = G::arm(b.gamm).transpose() * b.K.template topRows<G::L>() + b.K.template bottomRows<G::A>();
   E.template rightCols<G::A>() += 0.5 * h * G::lever(f) * arm1;
   b.rows = b.k.template tail<G::A>() + G::moment(b.gamm, f);
-  const typename G::AA pivot = E.template leftCols<G::L>() * arm1 + E.template rightCols<G::A>() + b.resist;
+  typename G::AA pivot = E.template leftCols<G::L>() * arm1 + E.template rightCols<G::A>() + b.resist;
+  const typename G::AA own = pivot;
+  if (b.loan >= 0) {
+    const double usual = b.usual * (b.size * b.size + b.gam1.squaredNorm());
+    if (h == 0 && b.lent == 0) {
+      const double least = G::A == 1 ? own(0, 0) : Eigen::SelfAdjointEigenSolver<typename G::AA>(own).eigenvalues()[0];
+      if (!(least > kLend * usual)) b.lent = usual, std::fill_n(idle_.begin() + b.loan, G::A, 0);
+    }
+    if (b.lent > 0) pivot.diagonal().array() += b.lent;
+  }
   const double size = pivot.cwiseAbs().maxCoeff(), det = pivot.determinant();
-  if (!(size > 0) || !(std::abs(det) > kNoInertia * size * size * size)) return false;
+  if (!(size > 0) || !(std::abs(det) > kNoInertia * (G::A == 1 ? size : size * size * size))) return false;
   b.pivot = pivot.inverse();
   // On the inner slot: E A with A = [1, arm(ρ_1); 0, 0].
   b.EE.template leftCols<G::L>() = E.template leftCols<G::L>();
@@ -155,9 +198,14 @@ bool Tree<G>::eliminate_ball(Slot<G>& b, Slot<G>& a, double h) {
   }
   for (int i = b.column; i < b.column + b.columns; ++i) {
     Column<G>& col = columns_[i];
+    if (idle_[col.row]) continue;
     const Lin F = col.P.template head<G::L>(), c = col.c.template head<G::L>();
     col.RR = col.P.template tail<G::A>() + G::moment(b.gamm, F);
     col.kappas = b.pivot.transpose() * (col.c.template tail<G::A>() + arm1.transpose() * c);
+    if (const int k = col.row - b.loan; b.lent > 0 && k >= 0 && k < G::A) {
+      col.RR[k] -= b.lent;
+      col.kappas += b.pivot.transpose().col(k);
+    }
     value_[col.row] -= col.kappas.dot(b.rows);
     if (col.up < 0) continue;
     Column<G>& up = columns_[col.up];
@@ -169,32 +217,60 @@ bool Tree<G>::eliminate_ball(Slot<G>& b, Slot<G>& a, double h) {
     up.c -= b.EE.transpose() * col.kappas;
   }
   add_to_D(b);
+  if (b.lent > 0) settle_loans<G::A>(b, -b.pivot * own);
   return true;
+}
+
+// What a loan leaves on its own diagonal, written rather than computed.
+template <class G>
+template <int Size>
+void Tree<G>::settle_loans(const Slot<G>& b, const Eigen::Matrix<double, Size, Size>& left) {
+  for (int i = 0; i < Size; ++i)
+    for (int j = 0; j < Size; ++j) D_[static_cast<std::size_t>((b.loan + i) * rows_ + b.loan + j)] = left(i, j);
 }
 
 template <class G>
 void Tree<G>::add_to_D(const Slot<G>& b) {
   for (int i = b.column; i < b.column + b.columns; ++i)
-    for (int j = b.column; j < b.column + b.columns; ++j)
+    for (int j = b.column; j < b.column + b.columns && !idle_[columns_[i].row]; ++j)
       D_[static_cast<std::size_t>(columns_[i].row * rows_ + columns_[j].row)] -= columns_[i].kappas.dot(columns_[j].RR);
 }
 
 // A floating root: K dY = -k, all at once.
 template <class G>
-bool Tree<G>::eliminate_free(Slot<G>& b) {
-  // Turning measured at the distance of the model's size: kg everywhere.
+bool Tree<G>::eliminate_free(Slot<G>& b, double h) {
+  // Turning measured at the distance of the body's size: kg everywhere.
   Vec unit = Vec::Ones();
   unit.template tail<G::A>().setConstant(1 / b.size);
+  const Mat own = b.K;
+  if (b.loan >= 0) {
+    if (h == 0 && b.lent == 0) {
+      const Mat scaled = unit.asDiagonal() * own * unit.asDiagonal();
+      if (!(Eigen::SelfAdjointEigenSolver<Mat>(scaled).eigenvalues()[0] > kLend * b.usual))
+        b.lent = b.usual, std::fill_n(idle_.begin() + b.loan, G::N, 0);
+    }
+    if (b.lent > 0) {
+      const int first = loan_column(b);
+      for (int k = 0; k < G::N; ++k) {
+        const double lent = b.lent / (unit[k] * unit[k]);
+        columns_[first + k].c[k] += 1;
+        columns_[first + k].P[k] -= lent;
+        b.K(k, k) += lent;
+      }
+    }
+  }
   const Eigen::PartialPivLU<Mat> lu(unit.asDiagonal() * b.K * unit.asDiagonal());
   const auto diagonal = lu.matrixLU().diagonal().cwiseAbs();
   if (!(diagonal.minCoeff() > kNoInertia * diagonal.maxCoeff())) return false;
   b.K = unit.asDiagonal() * lu.inverse() * unit.asDiagonal();
   for (int i = b.column; i < b.column + b.columns; ++i) {
+    if (idle_[columns_[i].row]) continue;
     const Vec c = b.K.transpose() * columns_[i].c;
     value_[columns_[i].row] -= c.dot(b.k);
     for (int j = b.column; j < b.column + b.columns; ++j)
       D_[static_cast<std::size_t>(columns_[i].row * rows_ + columns_[j].row)] -= c.dot(columns_[j].P);
   }
+  if (b.lent > 0) settle_loans<G::N>(b, -b.K * own);
   return true;
 }
 
@@ -207,7 +283,7 @@ Verdict Tree<G>::eliminate(double h) {
     switch (b.hang) {
       case Hang::Ground: break;
       case Hang::Ball: fine = eliminate_ball(b, a, h); break;
-      case Hang::Free: fine = eliminate_free(b); break;
+      case Hang::Free: fine = eliminate_free(b, h); break;
       default: fine = eliminate_one(b, a, h);
     }
     if (!fine) return {Status::NoInertia, skeleton_.parts[i].body, skeleton_.parts[i].joint, b.delta};
@@ -215,43 +291,84 @@ Verdict Tree<G>::eliminate(double h) {
   return {};
 }
 
-// The rows that hold independently: pivots of D (symmetric here), the strongest first. Rows kept before stay unless others are
-// much stronger, so that impulses can be extrapolated.
+// The rows that hold independently. Those kept before stay unless others are much stronger, so that impulses can be extrapolated.
 template <class G>
 void Tree<G>::decide_rows() {
   const auto n = static_cast<std::size_t>(rows_);
-  const auto at = [n](std::size_t r, std::size_t c) { return r * n + c; };
   std::copy(D_.begin(), D_.end(), lu_.begin());
-  for (std::size_t r = 0; r < n; ++r) right_[r] = lu_[at(r, r)];
-  order_.assign(n, 0);
-  for (const int r : kept_) order_[static_cast<std::size_t>(r)] = 1;  // 1 kept before, 2 taken now
-  const std::size_t before = kept_.size();
+  // A row that moves next to nothing says nothing, and those of springs and loans hold nothing.
+  for (std::size_t r = 0; r < n; ++r) right_[r] = lu_[r * n + r] > kNothing * least_[r] ? lu_[r * n + r] : 0.0;
+  std::fill(taken_.begin(), taken_.end(), 0);
+  for (const int r : kept_) taken_[r] = 1;
+  independent_rows(
+      rows_, [&](int r, int c) -> double& { return lu_[static_cast<std::size_t>(r) * n + static_cast<std::size_t>(c)]; }, right_,
+      strength_, taken_);
   bool same = true;
+  std::size_t k = 0;
+  for (int r = 0; r < rows_; ++r)
+    if (taken_[r]) same = same && k < kept_.size() && kept_[k++] == r;
+  same = same && k == kept_.size();
+  if (same) return;
   kept_.clear();
-  for (std::size_t round = 0; round < n; ++round) {
-    int best = -1;
-    double most = 0;
-    for (std::size_t r = 0; r < n; ++r) {
-      if (order_[r] == 2 || !(right_[r] > kNothing * least_[r])) continue;
-      const bool stays = order_[r] == 1;
-      if (!(lu_[at(r, r)] > (stays ? kStill : kDependent) * right_[r])) continue;
-      const double strength = (stays ? kFaithful : 1.0) * lu_[at(r, r)] / least_[r];
-      if (strength > most) most = strength, best = static_cast<int>(r);
-    }
-    if (best < 0) break;
-    const auto p = static_cast<std::size_t>(best);
-    same = same && order_[p] == 1;
-    order_[p] = 2;
-    kept_.push_back(best);
-    for (std::size_t r = 0; r < n; ++r) {
-      if (order_[r] == 2) continue;
-      const double factor = lu_[at(r, p)] / lu_[at(p, p)];
-      for (std::size_t c = 0; c < n; ++c) lu_[at(r, c)] -= factor * lu_[at(p, c)];
+  for (int r = 0; r < rows_; ++r)
+    if (taken_[r]) kept_.push_back(r);
+  // Impulses on other rows say nothing about these.
+  forget();
+}
+
+// Units in which rows compare: closures by their own diagonal, loans by what was lent. Powers of two do not round.
+template <class G>
+void Tree<G>::scale_rows() {
+  for (const Tie<G>& tie : ties_) {
+    if (tie.soft()) continue;
+    for (int r = tie.row; r < tie.row + tie.rows; ++r) {
+      if (tie.sort != Tie<G>::Sort::Loan) {
+        const double own = D_[static_cast<std::size_t>(r) * static_cast<std::size_t>(rows_ + 1)];
+        if (own > 0) row_scale_[r] = unknown_scale_[r] = power_of_two(1 / std::sqrt(own));
+      } else if (const Slot<G>& b = slots_[tie.slot[1]]; b.lent > 0) {
+        const bool turns = b.hang == Hang::Free && r - tie.row >= G::L;
+        row_scale_[r] = power_of_two(std::sqrt(b.lent) * (turns ? b.size : 1.0));
+        unknown_scale_[r] = 1 / row_scale_[r];
+      }
     }
   }
-  std::sort(kept_.begin(), kept_.end());
-  // Impulses on other rows say nothing about these.
-  if (!same || kept_.size() != before) forget();
+}
+
+// The loans that are taken are unknowns of every solution.
+template <class G>
+void Tree<G>::add_loans() {
+  for (const Tie<G>& tie : ties_)
+    if (tie.sort == Tie<G>::Sort::Loan && !idle_[tie.row])
+      for (int r = tie.row; r < tie.row + tie.rows; ++r) active_.push_back(r);
+}
+
+// A loan whose pivot is small behind all closures is a freedom that they hardly hold. Pivots fall with the square of a distance,
+// the momentum of the motion with the distance itself: the motion says whether there is inertia. Everything is at rest here.
+template <class G>
+Verdict Tree<G>::look_at_loans() {
+  if (!(weakest_ < kWeak)) return {};
+  for (const Tie<G>& tie : ties_)
+    if (tie.sort == Tie<G>::Sort::Loan && !idle_[tie.row])
+      for (int r = tie.row; r < tie.row + tie.rows; ++r) value_[r] = 1 / row_scale_[r];
+  if (solve_rows(active_) < 0) {
+    substitute(false, 0);
+    double moved = 0, momentum = 0;
+    std::size_t most = 1;
+    double farthest = 0;
+    for (std::size_t i = 1; i < slots_.size(); ++i) {
+      const Slot<G>& b = slots_[i];
+      const double v = b.dY.template head<G::L>().norm(), w = b.dY.template tail<G::A>().norm();
+      const double here = v * v + b.size * b.size * w * w;
+      const Ang turning = into<G>(b.R1, Ang(b.dY.template tail<G::A>()));
+      if (here > farthest && skeleton_.parts[i].body != kWorld) farthest = here, most = i;
+      moved += here;
+      momentum += std::pow(b.mass * v / b.usual, 2) + (b.J * turning).squaredNorm() / std::pow(b.usual * b.size, 2);
+      momentum += std::pow(b.armature * b.dq / b.usual, 2) / (b.hang == Hang::Slide ? 1 : b.size * b.size);
+    }
+    if (momentum > kNoMomentum * kNoMomentum * moved) return {};
+    return {Status::NoInertia, skeleton_.parts[most].body, skeleton_.parts[most].joint, weakest_};
+  }
+  return {Status::NoInertia, -1, -1, 0};
 }
 
 // D dλ = -value on some rows, by elimination with row exchanges. Returns -1, or the row that is left without a pivot.
@@ -261,9 +378,11 @@ int Tree<G>::solve_rows(const std::vector<int>& rows) {
   std::fill(dlambda_.begin(), dlambda_.end(), 0.0);
   for (std::size_t r = 0; r < n; ++r) {
     const double* D = D_.data() + static_cast<std::ptrdiff_t>(rows[r]) * rows_;
-    for (std::size_t c = 0; c < n; ++c) lu_[r * n + c] = D[rows[c]];
-    right_[r] = -value_[static_cast<std::size_t>(rows[r])];
+    const double scale = row_scale_[rows[r]];
+    for (std::size_t c = 0; c < n; ++c) lu_[r * n + c] = scale * D[rows[c]] * unknown_scale_[rows[c]];
+    right_[r] = -scale * value_[static_cast<std::size_t>(rows[r])];
   }
+  weakest_ = 1;
   for (std::size_t p = 0; p < n; ++p) {
     std::size_t best = p;
     for (std::size_t r = p + 1; r < n; ++r)
@@ -274,6 +393,7 @@ int Tree<G>::solve_rows(const std::vector<int>& rows) {
                        lu_.begin() + static_cast<std::ptrdiff_t>(best * n + n), lu_.begin() + static_cast<std::ptrdiff_t>(p * n));
       std::swap(right_[best], right_[p]);
     }
+    if (rows[p] >= first_loan_) weakest_ = std::min(weakest_, std::abs(lu_[p * n + p]));
     const double inverse = 1 / lu_[p * n + p];
     for (std::size_t r = p + 1; r < n; ++r) {
       const double factor = lu_[r * n + p] * inverse;
@@ -285,7 +405,7 @@ int Tree<G>::solve_rows(const std::vector<int>& rows) {
   for (std::size_t p = n; p-- > 0;) {
     for (std::size_t c = p + 1; c < n; ++c) right_[p] -= lu_[p * n + c] * right_[c];
     right_[p] /= lu_[p * n + p];
-    dlambda_[static_cast<std::size_t>(rows[p])] = right_[p];
+    dlambda_[static_cast<std::size_t>(rows[p])] = unknown_scale_[rows[p]] * right_[p];
   }
   return -1;
 }
@@ -298,10 +418,11 @@ int Tree<G>::joint_of_row(int row) const {
   return -1;
 }
 
-// Increments from the root to the leaves; returns the largest, as a velocity.
+// Increments from the root to the leaves, and the largest in each connected part, as a velocity.
 template <class G>
-double Tree<G>::substitute(bool update, double h) {
-  double largest = 0;
+void Tree<G>::substitute(bool update, double h) {
+  double worst = 0;
+  for (Pace& pace : paces_) pace.now = 0;
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
     const Slot<G>& a = slots_[b.inner];
@@ -343,19 +464,25 @@ double Tree<G>::substitute(bool update, double h) {
       }
     }
     const double size = b.dY.template head<G::L>().squaredNorm() + b.size * b.size * b.dY.template tail<G::A>().squaredNorm();
-    if (size > largest || !(size == size)) largest = size, worst_ = i;
+    Pace& pace = paces_[b.pace];
+    if (size > pace.now || !(size == size)) pace.now = size;
+    const double relative = size / (pace.scale * pace.scale);
+    if (relative > worst || !(size == size)) worst = relative, worst_ = i;
   }
+  for (Pace& pace : paces_) pace.now = std::sqrt(pace.now);
   if (update)
     for (std::size_t r = 0; r < lambda_.size(); ++r) lambda_[r] += dlambda_[r];
-  return std::sqrt(largest);
 }
 
 #define INVAR_MEMBERS(G)                                     \
   template Verdict Tree<G>::eliminate(double);               \
   template void Tree<G>::decide_rows();                      \
+  template void Tree<G>::scale_rows();                       \
+  template void Tree<G>::add_loans();                        \
+  template Verdict Tree<G>::look_at_loans();                 \
   template int Tree<G>::solve_rows(const std::vector<int>&); \
   template int Tree<G>::joint_of_row(int) const;             \
-  template double Tree<G>::substitute(bool, double);
+  template void Tree<G>::substitute(bool, double);
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)
 #undef INVAR_MEMBERS

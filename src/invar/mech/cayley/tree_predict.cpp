@@ -20,11 +20,13 @@ void extrapolate(const Ring& past, int latest, int known, std::vector<double>& o
 }  // namespace
 
 template <class G>
-void Tree<G>::predict() {
+void Tree<G>::predict(bool again) {
   const Past& past = past_[stage_];
-  extrapolate(past.unknowns, past.latest, past.known, guess_);
-  // Rows that depend on others never carried anything: when others are taken, all is forgotten.
-  extrapolate(past.impulses, past.latest, past.known, lambda_);
+  if (!again) {
+    extrapolate(past.unknowns, past.latest, past.known, guess_);
+    // Rows that depend on others never carried anything: when others are taken, all is forgotten.
+    extrapolate(past.impulses, past.latest, past.known, lambda_);
+  }
   if (!pins_.empty()) return;
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot<G>& b = slots_[i];
@@ -61,10 +63,15 @@ void Tree<G>::remember() {
   past.latest = (past.latest + 3) & 3;
   past.known = std::min(past.known + 1, 4);
   std::copy(lambda_.begin(), lambda_.end(), past.impulses[past.latest].begin());
-  if (!pins_.empty()) return pins_.rates(past.unknowns[past.latest].data());
+  copy_unknowns(past.unknowns[past.latest].data());
+}
+
+template <class G>
+void Tree<G>::copy_unknowns(double* out) const {
+  if (!pins_.empty()) return pins_.rates(out);
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     const Slot<G>& b = slots_[i];
-    double* u = past.unknowns[past.latest].data() + b.unknown;
+    double* u = out + b.unknown;
     switch (b.hang) {
       case Hang::Ground: break;
       case Hang::Ball: std::copy(b.w.data(), b.w.data() + G::A, u); break;
@@ -77,10 +84,10 @@ void Tree<G>::remember() {
   }
 }
 
-#define INVAR_MEMBERS(G)              \
-  template void Tree<G>::predict();   \
-  template void Tree<G>::recall(int); \
-  template void Tree<G>::forget();    \
+#define INVAR_MEMBERS(G)                \
+  template void Tree<G>::predict(bool); \
+  template void Tree<G>::recall(int);   \
+  template void Tree<G>::forget();      \
   template void Tree<G>::remember();
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)

@@ -34,7 +34,10 @@ typename Tree<G>::Potential Tree<G>::potential() const {
 template <class G>
 bool Tree<G>::tied_to_ground() const {
   return std::any_of(ties_.begin(), ties_.end(),
-                     [](const Tie<G>& tie) { return tie.line < 0 && (tie.slot[0] == 0 || tie.slot[1] == 0); }) ||
+                     [](const Tie<G>& tie) {
+                       const bool between = tie.line < 0 && tie.sort != Tie<G>::Sort::Loan;
+                       return between && (tie.slot[0] == 0 || tie.slot[1] == 0);
+                     }) ||
          std::any_of(points_.begin(), points_.end(), [](const auto& p) { return p.slot == 0; });
 }
 
@@ -147,7 +150,12 @@ Verdict Tree<G>::place(const VecX& q, const VecX& v, const Bodies& bodies) {
       tie.q0 = tie.q1 = q[joint.q0 + tie.freedom - joint.v0];
     }
   kept_.clear();
-  const Verdict verdict = project(at_rest_, rotors_at_rest_);  // decides which closure rows are independent here
+  for (Slot<G>& b : slots_) b.lent = 0;
+  for (const Tie<G>& tie : ties_)
+    if (tie.sort == Tie<G>::Sort::Loan) std::fill_n(idle_.begin() + tie.row, tie.rows, 1);
+  // Decides which closure rows are independent here, and who borrows.
+  Verdict verdict = project(at_rest_, rotors_at_rest_);
+  if (verdict.ok()) verdict = look_at_loans();
   place_pins();
   measure_lines();
   keep_lines();

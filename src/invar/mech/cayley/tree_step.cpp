@@ -241,48 +241,56 @@ void Tree<G>::pull(double h) {
 }
 
 template <class G>
-double Tree<G>::speed() const {
-  double largest = 0;
-  for (const Slot<G>& b : slots_)
-    if (b.massive) largest = std::max({largest, b.v0.squaredNorm(), b.size * b.size * b.W0.squaredNorm()});
-  return std::sqrt(largest);
+void Tree<G>::measure_speeds() {
+  for (Pace& pace : paces_) pace.scale = 0;
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    const Slot<G>& b = slots_[i];
+    double& scale = paces_[b.pace].scale;
+    if (b.massive) scale = std::max({scale, b.v0.squaredNorm(), b.size * b.size * b.W0.squaredNorm()});
+  }
+  for (Pace& pace : paces_) pace.scale = std::sqrt(pace.scale);
 }
 
 template <class G>
-double Tree<G>::extent() const {
-  double largest = 0;
-  for (const Slot<G>& b : slots_) largest = std::max(largest, b.phi0.squaredNorm());
-  return std::sqrt(largest) + model_.length();
+void Tree<G>::measure_extents() {
+  for (Pace& pace : paces_) pace.extent = 0;
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    double& extent = paces_[slots_[i].pace].extent;
+    extent = std::max(extent, slots_[i].phi0.norm() + slots_[i].reach);
+  }
 }
 
 // What weights and loads would change velocities by if nothing held against them: as rows are sums of such impulses, their
 // rounding is that of these, however slow the motion is.
 template <class G>
-double Tree<G>::push(double h, const Load* load) const {
-  double largest = gravity_.norm();
-  const auto consider = [&](const Slot<G>& b, double force, double moment) {
-    if (!b.massive || !(b.mass > 0)) return;
-    largest = std::max(largest, force / b.mass);
-    if (b.size > 0) largest = std::max(largest, moment / (b.mass * b.size));
+void Tree<G>::push(double h, const Load* load) {
+  const auto consider = [&](const Slot<G>& b, double speed) {
+    double& scale = paces_[b.pace].scale;
+    if (std::isfinite(speed)) scale = std::max(scale, std::abs(h) * speed);
   };
+  const auto act = [&](const Slot<G>& b, double force, double moment) {
+    if (!b.massive || !(b.mass > 0)) return;
+    consider(b, force / b.mass);
+    if (b.size > 0) consider(b, moment / (b.mass * b.size));
+  };
+  for (std::size_t i = 1; i < slots_.size(); ++i) consider(slots_[i], gravity_.norm());
   for (std::size_t body = 0; load != nullptr && body < load->port.size(); ++body)
-    consider(slots_[skeleton_.places[body].part], load->port[body].force.norm(), load->port[body].moment.norm());
+    act(slots_[skeleton_.places[body].part], load->port[body].force.norm(), load->port[body].moment.norm());
   for (const Slot<G>& b : slots_)
     if (load != nullptr && b.freedom >= 0 && b.hang != Hang::Ball) {
       const double effort = std::abs(load->efforts[b.freedom]);
-      consider(b, b.hang == Hang::Slide ? effort : 0, b.hang == Hang::Slide ? 0 : effort);
+      act(b, b.hang == Hang::Slide ? effort : 0, b.hang == Hang::Slide ? 0 : effort);
     }
-  return std::isfinite(largest) ? std::abs(h) * largest : 0;
 }
 
-// One iteration of Newton, and the size of what it changed.
+// One iteration of Newton, and the sizes of what it changed.
 template <class G>
-Verdict Tree<G>::iterate(double h, const Load* load, double& increment) {
+Verdict Tree<G>::iterate(double h, const Load* load) {
   if (!pins_.empty()) {
     forward_pins(h, load);
     if (!lines_.empty()) pull_pins(h);
     if (!pins_.eliminate(h, {h * gravity_.x(), h * gravity_.y()})) return {Status::NotConverged, -1, -1, 0};
-    increment = pins_.substitute(worst_);
+    paces_[0].now = pins_.substitute(worst_);
     return {};
   }
   forward(h, load);
@@ -294,42 +302,68 @@ Verdict Tree<G>::iterate(double h, const Load* load, double& increment) {
     soften();
     if (const int row = solve_rows(active_); row >= 0) return {Status::Singular, -1, joint_of_row(row), 0};
   }
-  increment = substitute(true, h);
+  substitute(true, h);
   return {};
 }
 
 template <class G>
-Verdict Tree<G>::step(double h, Loading* loading) {
+Verdict Tree<G>::step(double h, Loading* loading, bool again) {
   measured_ = loading != nullptr;
   if (inexact_ > 0 && ++since_measured_ > kTrust) inexact_ = std::max(inexact_, inexact_at_first_);
-  predict();
-  double scale = pins_.empty() ? speed() : start_pins(), before = 0;
-  const double reach = rows_ == 0 ? 0.0 : extent();
+  predict(again);
+  if (pins_.empty())
+    measure_speeds();
+  else
+    paces_[0].scale = start_pins();
+  if (rows_ > 0) measure_extents();
   const int most = loading != nullptr ? kWithLoads : kIterations;
   for (iterations_ = 1; iterations_ <= most; ++iterations_) {
-    double now = 0, feedback = 0;
+    double feedback = 0;
     if (loading != nullptr && (ask(h, *loading) > kSameLoad || iterations_ == 1)) feedback = iterations_ == 1 ? 1.0 : kCaution;
-    if (const Verdict v = iterate(h, loading != nullptr ? &load_ : nullptr, now); !v.ok()) return v;
-    if (!std::isfinite(now)) break;
-    if (iterations_ == 1) scale = std::max({scale, now, push(h, loading != nullptr ? &load_ : nullptr)});
-    // The next increment is small of second order, or smaller than this one by the ratio of the last two, unless what the
-    // Jacobian leaves out takes over. Increments that are small and no longer shrink are rounding: rows of ties are positions
-    // over h, and singular configurations enlarge it. Those of an inexact Jacobian may shrink slowly and are none as long as they
-    // do.
-    const double rounding = kRounding * scale, stalled = inexact_ > 0 ? 1.0 : 0.7;
-    const double shrank = iterations_ > 1 ? now / before : (inexact_ > 0 ? 1.0 : kSmall);
-    if (iterations_ > 1) feedback *= shrank;  // what a load gives back to the motion shrinks as the increments do
-    if (iterations_ > 2 && now > kClear * rounding) measure_contraction(shrank);
-    const bool last = now <= rounding || now * std::max({shrank, inexact_, feedback}) <= rounding ||
-                      (iterations_ > 2 && now >= stalled * before && now <= kNoise * scale + kRounding * reach / std::abs(h));
-    if (last) {
+    const Load* load = loading != nullptr ? &load_ : nullptr;
+    if (const Verdict v = iterate(h, load); !v.ok()) return v;
+    if (!std::all_of(paces_.begin(), paces_.end(), [](const Pace& pace) { return std::isfinite(pace.now); })) break;
+    if (iterations_ == 1) {
+      for (Pace& pace : paces_) pace.scale = std::max(pace.scale, pace.now);
+      push(h, load);
+    }
+    if (converged(h, feedback)) {
       if (!finish(h)) break;
+      copy_unknowns(guess_.data());
       return {};
     }
-    before = now;
+    for (Pace& pace : paces_) pace.before = pace.now;
   }
   // Where it failed: at the part whose increment was the largest.
+  double before = 0;
+  for (const Pace& pace : paces_) before = std::max(before, pace.before);
   return {Status::NotConverged, skeleton_.parts[worst_].body, skeleton_.parts[worst_].joint, before};
+}
+
+// Whether the next increments are rounding, in every connected part by its own measure. The next increment is small of second
+// order, or smaller than this one by the ratio of the last two, unless what the Jacobian leaves out takes over. Increments that
+// are small and no longer shrink are rounding: rows of ties are positions over h, and singular configurations enlarge it. Those
+// of an inexact Jacobian may shrink slowly and are none as long as they do. What a load gives back to the motion shrinks as the
+// increments do.
+template <class G>
+bool Tree<G>::converged(double h, double feedback) {
+  const bool first = iterations_ == 1;
+  const auto shrank = [&](const Pace& pace) {
+    if (first) return inexact_ > 0 ? 1.0 : kSmall;
+    return pace.now == 0 ? 0.0 : pace.now / pace.before;
+  };
+  double clear = 0;
+  for (const Pace& pace : paces_)
+    if (iterations_ > 2 && pace.now > kClear * kRounding * pace.scale) clear = std::max(clear, shrank(pace));
+  if (clear > 0) measure_contraction(clear);
+  const double stalled = inexact_ > 0 ? 1.0 : 0.7;
+  return std::all_of(paces_.begin(), paces_.end(), [&](const Pace& pace) {
+    const double rounding = kRounding * pace.scale, ratio = shrank(pace);
+    const double next = pace.now * std::max({ratio, inexact_, first ? feedback : feedback * ratio});
+    return pace.now <= rounding || next <= rounding ||
+           (iterations_ > 2 && pace.now >= stalled * pace.before &&
+            pace.now <= kNoise * pace.scale + kRounding * pace.extent / std::abs(h));
+  });
 }
 
 // From the third increment on, what shrinks is what the Jacobian leaves out. The estimate falls slowly and rises at once; when
@@ -405,7 +439,10 @@ Verdict Tree<G>::project(std::vector<Vec>& velocities, std::vector<double>& roto
   Verdict verdict = eliminate(0);
   if (verdict.ok() && rows_ > 0) {
     decide_rows();
-    if (const int row = solve_rows(kept_); row >= 0) verdict = {Status::Singular, -1, joint_of_row(row), 0};
+    scale_rows();
+    active_ = kept_;
+    add_loans();
+    if (const int row = solve_rows(active_); row >= 0) verdict = {Status::Singular, -1, joint_of_row(row), 0};
   }
   if (verdict.ok()) {
     substitute(false, 0);
@@ -419,8 +456,8 @@ Verdict Tree<G>::project(std::vector<Vec>& velocities, std::vector<double>& roto
 
 #define INVAR_MEMBERS(G)                                               \
   template void Tree<G>::move(Slot<G>&, const Slot<G>&, double) const; \
-  template Verdict Tree<G>::step(double, Loading*);                    \
-  template double Tree<G>::speed() const;                              \
+  template Verdict Tree<G>::step(double, Loading*, bool);              \
+  template void Tree<G>::measure_speeds();                             \
   template void Tree<G>::measure_lines();                              \
   template Verdict Tree<G>::project(std::vector<Vec>&, std::vector<double>&);
 INVAR_MEMBERS(InSpace)

@@ -85,15 +85,16 @@ void Tree<G>::start_ties(double h, bool step) {
     c.P.setZero();
     c.c.setZero();
     c.R = c.kappa = 0;
+    c.RR.setZero(), c.kappas.setZero();
   }
   std::fill(D_.begin(), D_.end(), 0.0);
   std::fill(value_.begin(), value_.end(), 0.0);
   for (Tie<G>& tie : ties_) {
     if (tie.sort == Tie<G>::Sort::Ratio)
       start_ratio(tie, h, step);
-    else if (!tie.soft())
+    else if (tie.holds())
       start_tie(tie, h, step);
-    else if (step)
+    else if (step && tie.soft())
       tie.sort == Tie<G>::Sort::Line ? start_line(tie, h) : start_soft(tie, h);
   }
 }
@@ -194,7 +195,7 @@ template <class G>
 void Tree<G>::add_tie_wrenches(int node, const std::vector<double>& multipliers, std::vector<Vec>& out) const {
   for (const Tie<G>& tie : ties_) {
     const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
-    if (tie.sort == Tie<G>::Sort::Ratio || tie.soft()) continue;
+    if (!tie.holds()) continue;
     const Ends<G> at = node == 0 ? Ends<G>(tie, a.R0, b.R0, a.phi0, b.phi0) : Ends<G>(tie, a.R1, b.R1, a.phi1, b.phi1);
     for_rows<G>(tie, at, [&](int row, int side, const Vec& c) { out[tie.slot[side]] += multipliers[row] * c; });
   }
@@ -222,16 +223,18 @@ void Tree<G>::start_ratio(const Tie<G>& tie, double h, bool step) {
 }
 
 template <class G>
-double Tree<G>::tie_rate(const std::vector<Vec>& velocities) const {
+double Tree<G>::tie_rate(const std::vector<Vec>& velocities) {
   double largest = 0;
+  measure_speeds();
   for (const Tie<G>& tie : ties_) {
-    if (tie.sort == Tie<G>::Sort::Ratio || tie.soft()) continue;
+    if (!tie.holds()) continue;
     const Slot<G>&a = slots_[tie.slot[0]], &b = slots_[tie.slot[1]];
     double rate[G::L] = {};
     for_rows<G>(tie, Ends<G>(tie, a.R1, b.R1, a.phi1, b.phi1), [&](int row, int side, const Vec& c) {
       if (tie.slot[side] > 0) rate[row - tie.row] += c.dot(velocities[tie.slot[side]]);
     });
-    for (int r = 0; r < tie.rows; ++r) largest = std::max(largest, std::abs(rate[r]));
+    const double speed = paces_[slots_[tie.slot[1] > 0 ? tie.slot[1] : tie.slot[0]].pace].scale;
+    for (int r = 0; r < tie.rows; ++r) largest = std::max(largest, speed > 0 ? std::abs(rate[r]) / speed : 0.0);
   }
   return largest;
 }
@@ -240,6 +243,7 @@ double Tree<G>::tie_rate(const std::vector<Vec>& velocities) const {
 template <class G>
 void Tree<G>::soften() {
   active_ = kept_;
+  add_loans();
   for (const Tie<G>& tie : ties_) {
     if (!tie.soft()) continue;
     const int r = tie.row;
@@ -251,11 +255,11 @@ void Tree<G>::soften() {
   }
 }
 
-#define INVAR_MEMBERS(G)                                            \
-  template void Tree<G>::start_ties(double, bool);                  \
-  template double Tree<G>::coordinate(const Tie<G>&) const;         \
-  template void Tree<G>::soften();                                  \
-  template double Tree<G>::tie_rate(const std::vector<Vec>&) const; \
+#define INVAR_MEMBERS(G)                                      \
+  template void Tree<G>::start_ties(double, bool);            \
+  template double Tree<G>::coordinate(const Tie<G>&) const;   \
+  template void Tree<G>::soften();                            \
+  template double Tree<G>::tie_rate(const std::vector<Vec>&); \
   template void Tree<G>::add_tie_wrenches(int, const std::vector<double>&, std::vector<Vec>&) const;
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)

@@ -4,6 +4,8 @@
 // symmetric part of K̂ is positive; elsewhere its eigenvalues are taken positive, which makes it a step of descent of the energy.
 // A step pays if the energy falls, ΔV ≈ ½ (r(0) + r(1))·step < 0, without ever asking for V. It is found when what is missing is
 // what a rounding of the coordinates would make: |r̂| <= tolerance (|K̂| |unit displacements| + |weight|).
+// Where an independent freedom turns back, what depends moves by s while it moves by s²: below √u the place is rounding, and so
+// is the sign of its forces, which are as large as 1/s. Steps that short would pay or not by chance, for ever.
 #include "invar/mech/minimal/equilibrium.hpp"
 
 #include <Eigen/Cholesky>
@@ -20,6 +22,7 @@ namespace {
 
 constexpr double kLongest = 0.3;  // of a step: rad, m at the model's length
 constexpr int kHalvings = 40, kPolish = 5;
+constexpr double kRoundings = 16;  // of a coordinate: closures do not know it better
 
 // Everything about one state at rest.
 struct Place {
@@ -97,18 +100,22 @@ class Search {
     for (int k = 0; k < kHalvings; ++k, u *= 0.5) {
       const auto freedoms = tree_.independent();
       const double start = independent(u).dot(here.balance.missing);
+      const bool known = tells_apart(x, u);
       Verdict made = move(x, u, next);
       if (made.ok()) made = look(next, there);
       if (made.ok()) {
         // Work along u, in the freedoms of either end; close to the goal it is rounding, and the residual tells.
         const double fall = 0.5 * (start + independent(u).dot(there.balance.missing));
-        if (fall <= 1e-4 * start || there.missing.norm() <= 0.5 * here.missing.norm()) return {};
+        if ((known && fall <= 1e-4 * start) || there.missing.norm() <= 0.5 * here.missing.norm()) return {};
       } else if (out.stopped.status != Status::Singular) {  // closures that are not met say less
         out.stopped = made;
       }
       if (const Verdict s = stay(x, freedoms, here); !s.ok()) return s;
     }
     out.stuck = true;
+    // Steps that were all made, too short to be known: what depends follows too fast.
+    if (out.stopped.ok() && minimal_.mobility().near_singular)
+      out.stopped = {Status::Singular, -1, minimal_.mobility().joint, minimal_.mobility().sigma};
     return {};
   }
 
@@ -125,6 +132,15 @@ class Search {
     for (int f = 0; f < tree_.nv(); ++f)
       if (moves[f] != 0) out = std::min(out, tree_.model().length() / tree_.size_of(f) / std::abs(moves[f]));
     return out;
+  }
+
+  // Whether u moves an independent coordinate by more than its rounding.
+  bool tells_apart(const State& x, const VecX& u) const {
+    const double eps = kRoundings * std::numeric_limits<double>::epsilon();
+    return std::any_of(tree_.independent().begin(), tree_.independent().end(), [&](int f) {
+      const double unit = tree_.model().length() / tree_.size_of(f);
+      return std::abs(u[f]) > eps * std::max(unit, std::abs(x.q[tree_.coordinate_of(f)]));
+    });
   }
 
   Minimal& minimal_;

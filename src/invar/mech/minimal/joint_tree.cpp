@@ -56,7 +56,7 @@ JointTree::JointTree(const Model& model, const std::vector<int>& independent)
     const Node& n = nodes_[i];
     for (int k = 0; k < n.nv; ++k) {
       node_of_freedom_.push_back(static_cast<int>(i));
-      scale_.push_back(turns(n.kind, k) ? model.length() : 1.0);
+      turning_.push_back(turns(n.kind, k));
       const int of_model = n.joint < 0 ? -1 : model.joints()[static_cast<std::size_t>(n.joint)].v0 + k;
       wanted_.push_back(of_model >= 0 && std::find(independent.begin(), independent.end(), of_model) != independent.end());
       independent_.push_back(n.v0 + k);
@@ -77,7 +77,9 @@ std::string JointTree::freedom_name(int freedom) const {
 void JointTree::measure(const Bodies& bodies, const VecX& wound, VecX& q, VecX& v) const {
   q.resize(nq_);
   v.resize(nv_);
-  VecX all_q = VecX::Zero(model_.nq()), all_v = VecX::Zero(model_.nv());
+  VecX &all_q = measured_q_, &all_v = measured_v_;
+  all_q.setZero(model_.nq());
+  all_v.setZero(model_.nv());
   joint_coordinates(model_, bodies, all_q, all_v);
   unwind(model_, wound, all_q);
   for (const Node& n : nodes_) {
@@ -134,27 +136,39 @@ void JointTree::pull(const VecX& u, const VecX& v, VecX& u_dot) const {
   }
 }
 
-std::vector<int> JointTree::sides_of_joint(int joint) const {
+std::vector<std::size_t> JointTree::nodes_between(int a, int b) const {
+  std::vector<std::size_t> out;
+  int i = a == kWorld ? -1 : node_of_body(a), k = b == kWorld ? -1 : node_of_body(b);
+  // Inner nodes have smaller numbers: the outer one of the two goes inwards until both are the same.
+  while (i != k) {
+    int& outer = i > k ? i : k;
+    out.push_back(static_cast<std::size_t>(outer));
+    outer = nodes_[static_cast<std::size_t>(outer)].inner;
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+std::vector<LoopFreedom> JointTree::loop_of_joint(int joint) const {
   const Joint& j = model_.joints()[static_cast<std::size_t>(joint)];
-  std::vector<int> out(static_cast<std::size_t>(nv_), 0);
-  const auto count = [&](int body, int sign) {
-    for (int i = body == kWorld ? -1 : node_of_body(body); i >= 0; i = nodes_[static_cast<std::size_t>(i)].inner) {
-      const Node& n = nodes_[static_cast<std::size_t>(i)];
-      for (int k = n.v0; k < n.v0 + n.nv; ++k) out[static_cast<std::size_t>(k)] += sign;
-    }
-  };
-  count(j.child, 1);
-  count(j.parent, -1);
+  std::vector<LoopFreedom> out;
+  int child = j.child == kWorld ? -1 : node_of_body(j.child), parent = j.parent == kWorld ? -1 : node_of_body(j.parent);
+  while (child != parent) {
+    const bool on_child = child > parent;
+    int& outer = on_child ? child : parent;
+    const Node& n = nodes_[static_cast<std::size_t>(outer)];
+    for (int k = n.v0 + n.nv - 1; k >= n.v0; --k) out.push_back({k, on_child ? 1 : -1});
+    outer = n.inner;
+  }
+  std::reverse(out.begin(), out.end());
   return out;
 }
 
 bool JointTree::refresh() {
   if (!still_spans(tree_, model_)) return false;
-  for (const Node& n : nodes_)
-    for (int k = 0; k < n.nv; ++k) scale_[static_cast<std::size_t>(n.v0 + k)] = turns(n.kind, k) ? model_.length() : 1.0;
   independent_.resize(static_cast<std::size_t>(nv_));
   for (int i = 0; i < nv_; ++i) independent_[static_cast<std::size_t>(i)] = i;
-  dependent_.clear(), beyond_.clear(), blocks_.clear(), rides_.clear();
+  dependent_.clear(), beyond_.clear(), blocks_.clear(), rides_.clear(), sources_.clear(), reach_.clear(), motions_.clear();
   kinematics_.refresh();
   return true;
 }

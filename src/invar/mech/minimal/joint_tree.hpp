@@ -2,6 +2,7 @@
 #pragma once
 #include "invar/base/status.hpp"
 #include "invar/mech/bodies.hpp"
+#include "invar/mech/minimal/closure_choice.hpp"
 #include "invar/mech/minimal/loop_block.hpp"
 #include "invar/mech/spanning_tree.hpp"
 
@@ -47,10 +48,13 @@ class JointTree {
     const int first = freedom_of_joint_[static_cast<std::size_t>(joint)];
     return first < 0 ? -1 : first + k;
   }
-  /// Per freedom of the tree: 1 where it moves the joint's child and not its parent, -1 the other way round, 0 both or none.
-  std::vector<int> sides_of_joint(int joint) const;
+  /// The freedoms that move one body of a joint and not the other, ascending; and the nodes between two bodies, outwards.
+  std::vector<LoopFreedom> loop_of_joint(int joint) const;
+  std::vector<std::size_t> nodes_between(int a, int b) const;
+  /// Whether a freedom is an angle, or the rate of one.
+  bool turning(int freedom) const { return turning_[static_cast<std::size_t>(freedom)]; }
   /// m of motion per unit of a freedom: the model's length for angles, 1 otherwise.
-  double size_of(int freedom) const { return scale_[static_cast<std::size_t>(freedom)]; }
+  double size_of(int freedom) const { return turning(freedom) ? model_.length() : 1.0; }
   /// "joint", or "joint.k" where it has several freedoms; "body.k" for a floating root.
   std::string freedom_name(int freedom) const;
 
@@ -73,9 +77,11 @@ class JointTree {
   }
 
   /// Decides which freedoms depend, at coordinates that meet the rows: the largest pivots of Φ_q, metres and radians made
-  /// comparable by the model's length; of pivots nearly as large, freedoms of few loops; freedoms that were named as independent
-  /// are taken last. `wound` tells turns of joints outside the tree (empty: within half a turn). Allocates.
-  Verdict choose(const VecX& q, const VecX& wound = {});
+  /// comparable by the length of the loops; of pivots nearly as large, freedoms of few loops; freedoms that were named as
+  /// independent are taken last. And in which order: groups of loops follow from each other where they can (closure_choice.hpp).
+  /// `wound` tells turns of joints outside the tree (empty: within half a turn); `dependent` how many freedoms depend, where that
+  /// is known from the rank of all equations (-1: decided here). Allocates.
+  Verdict choose(const VecX& q, const VecX& wound = {}, int dependent = -1);
   const std::vector<int>& independent() const { return independent_; }
   const std::vector<int>& dependent() const { return dependent_; }
   /// Whether all independent freedoms are those that were named.
@@ -83,16 +89,20 @@ class JointTree {
   /// Smallest over largest pivot of Φ_d when it was factored last, in the worst of the groups of loops.
   double condition() const;
   int weakest_joint() const;
-  /// Signs of det Φ_d, group by group of loops: they cannot change along a motion that meets no singular configuration. And a
-  /// joint of a group that has another sign than this; -1: none has.
-  void orientations(std::vector<int>& signs) const;
-  int turned_over(const std::vector<int>& signs) const;
+  /// How many freedoms follow together, at most: the rest one group after the other.
+  int largest_group() const;
+  /// A state of the motion, where choose or complete was last: branches are told from here on, and overconstrained loops keep
+  /// rows that are good here (see LoopBlock). A joint of a group of loops that has turned over since; -1: none has.
+  Verdict anchor(const VecX& q, const VecX& wound);
+  int turned_over() const;
   /// The largest entry of E there, metres and radians made comparable: how much faster than an independent freedom one moves.
   double gain() const;
 
   /// Solves Φ = 0 for the dependent coordinates from where they are, and sets their rates; `bodies` are then those of q, v.
   /// `wound` tells turns of joints outside the tree.
   Verdict complete(VecX& q, VecX& v, const VecX& wound, Bodies& bodies) const;
+  /// The rates and the velocities of bodies when one independent freedom moves at unit rate, where complete was last.
+  void move_with(int independent, VecX& v, Bodies& bodies) const;
   /// The motions that v_i = 1 makes: freedoms x independent ones, at bodies. Allocates.
   Verdict motions(const Bodies& bodies, const VecX& wound, MatX& E) const;
 
@@ -105,22 +115,37 @@ class JointTree {
   }
   void move_node(const Node& n, const VecX& from, const double* u, VecX& to) const;
   std::vector<LoopBlock::Row> all_rows() const;
-  void group(const std::vector<LoopBlock::Row>& rows);
+  void look_at_rows(const Bodies& bodies, const VecX& wound, const VecX& q, std::vector<ClosureRow>& entries,
+                    std::vector<std::vector<int>>& touches) const;
+  void arrange(const std::vector<LoopBlock::Row>& rows, const std::vector<ClosureGroup>& groups);
+  void find_sources();
+  void spread() const;
 
   const Model& model_;
   SpanningTree tree_;
   std::vector<Node> nodes_;
   std::vector<int> node_of_freedom_;
   std::vector<bool> wanted_;   // per freedom: named as independent
-  std::vector<double> scale_;  // per freedom: m of motion at the model's length
+  std::vector<bool> turning_;  // per freedom
   int nq_ = 0, nv_ = 0, rows_ = 0;
   std::vector<int> freedom_of_joint_;  // per joint of the model; -1: outside the tree
   std::vector<int> independent_, dependent_;
   std::vector<std::size_t> beyond_;  // nodes with freedoms that depend, and all beyond them
 
   mutable TreeKinematics kinematics_;
-  mutable std::vector<LoopBlock> blocks_;
-  std::vector<bool> rides_;  // per block: on joints that other blocks move
+  mutable VecX measured_q_, measured_v_;  // of all joints of the model
+  /// A freedom that drives a block: an independent one, or one that depends in an earlier block; and the columns of `motions`
+  /// that it brings, per independent freedom that moves it.
+  struct Source {
+    int freedom, block, row;   // block -1: independent
+    std::vector<int> columns;  // of the driven block
+  };
+  mutable std::vector<LoopBlock> blocks_;     // in the order in which they are closed
+  std::vector<bool> rides_;                   // per block: on joints that other blocks move
+  bool chained_ = false;                      // some block is driven by freedoms of another
+  std::vector<std::vector<Source>> sources_;  // per block
+  std::vector<std::vector<int>> reach_;       // per block: independent freedoms that move it, ascending
+  mutable std::vector<MatX> motions_;         // per block: rows of E on those, where spread() was last
 };
 
 }  // namespace invar

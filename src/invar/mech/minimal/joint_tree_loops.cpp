@@ -1,55 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which freedoms depend, and how they follow.
 #include <algorithm>
-#include <numeric>
 
 #include "invar/mech/minimal/joint_tree.hpp"
 
 namespace invar {
-namespace {
-
-// Pivots of scaled rows below this, or below this share of the largest, say nothing new: rows of a slider beside a slider are
-// rounding alone.
-constexpr double kDependent = 1e-9;
-constexpr double kNearly = 0.1;  // pivots above this share of the largest are as good, if they keep loops apart
-
-// Complete pivoting on Φ (columns scaled), first on the freedoms that nobody wants to keep, among equals on those of few loops.
-struct Pivots {
-  std::vector<int> rows, columns;
-
-  Pivots(MatX a, const std::vector<bool>& wanted, const std::vector<int>& loops) {
-    std::vector<bool> row_taken(static_cast<std::size_t>(a.rows()), false), taken(static_cast<std::size_t>(a.cols()), false);
-    const double largest = a.size() > 0 ? std::max(1.0, a.cwiseAbs().maxCoeff()) : 0.0;
-    const auto each = [&](bool wants, auto&& f) {
-      for (int k = 0; k < a.cols(); ++k) {
-        if (taken[static_cast<std::size_t>(k)] || wanted[static_cast<std::size_t>(k)] != wants) continue;
-        for (int r = 0; r < a.rows(); ++r)
-          if (!row_taken[static_cast<std::size_t>(r)]) f(r, k, std::abs(a(r, k)));
-      }
-    };
-    for (const bool wants : {false, true})
-      for (;;) {
-        double most = 0;
-        each(wants, [&](int, int, double x) { most = std::max(most, x); });
-        if (!(most > kDependent * largest)) break;
-        int p = -1, c = -1;
-        each(wants, [&](int r, int k, double x) {
-          if (x < kNearly * most) return;
-          const int now = loops[static_cast<std::size_t>(k)], best = c < 0 ? 0 : loops[static_cast<std::size_t>(c)];
-          if (c < 0 || now < best || (now == best && x > std::abs(a(p, c)))) p = r, c = k;
-        });
-        row_taken[static_cast<std::size_t>(p)] = taken[static_cast<std::size_t>(c)] = true;
-        rows.push_back(p);
-        columns.push_back(c);
-        for (int r = 0; r < a.rows(); ++r)
-          if (!row_taken[static_cast<std::size_t>(r)]) a.row(r) -= (a(r, c) / a(p, c)) * a.row(p).eval();
-      }
-    std::sort(rows.begin(), rows.end());
-    std::sort(columns.begin(), columns.end());
-  }
-};
-
-}  // namespace
 
 std::vector<LoopBlock::Row> JointTree::all_rows() const {
   std::vector<LoopBlock::Row> out;
@@ -59,80 +14,134 @@ std::vector<LoopBlock::Row> JointTree::all_rows() const {
   return out;
 }
 
-Verdict JointTree::choose(const VecX& q, const VecX& told) {
+// Φ_q where the bodies stand, row by row; every loop by itself, with its own length.
+void JointTree::look_at_rows(const Bodies& bodies, const VecX& wound, const VecX& q, std::vector<ClosureRow>& entries,
+                             std::vector<std::vector<int>>& touches) const {
   const std::vector<LoopBlock::Row> rows = all_rows();
+  std::vector<double> size(static_cast<std::size_t>(nv_), 0.0);  // per freedom: the longest of its loops
+  for (std::size_t r = 0; r < rows.size();) {
+    std::vector<LoopBlock::Row> own;
+    do own.push_back(rows[r++]);
+    while (r < rows.size() && rows[r].which > 0 && rows[r].item == own.front().item);
+    LoopBlock loop(*this, {}, own, {});
+    loop.look(*this, bodies, wound, q);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      touches.push_back(loop.seen_by(i));
+      ClosureRow row;
+      for (const int k : touches.back()) {
+        const ScrewAxis s = screw(k);
+        row.push_back({k, loop.entry(i, k, s), loop.entry_size(i, k, s)});
+        size[static_cast<std::size_t>(k)] = std::max(size[static_cast<std::size_t>(k)], loop.size_of(*this, k));
+      }
+      entries.push_back(std::move(row));
+    }
+  }
+  for (ClosureRow& row : entries)
+    for (ClosureEntry& e : row)
+      e.value /= size[static_cast<std::size_t>(e.column)], e.size /= size[static_cast<std::size_t>(e.column)];
+}
+
+Verdict JointTree::choose(const VecX& q, const VecX& told, int dependent) {
   Bodies bodies;
   place(q, VecX::Zero(nv_), bodies);
   const VecX wound = told.size() > 0 ? told : VecX::Zero(model_.nv());
-  LoopBlock all(*this, rows, {});
-  all.look(*this, bodies, wound, q);
-  MatX phi(rows.size(), nv_);
-  for (int k = 0; k < nv_; ++k) {
-    const ScrewAxis s = screw(k);
-    for (std::size_t r = 0; r < rows.size(); ++r) phi(static_cast<Eigen::Index>(r), k) = all.entry(r, k, s) / size_of(k);
-  }
+  std::vector<ClosureRow> entries;
+  std::vector<std::vector<int>> touches;
+  look_at_rows(bodies, wound, q, entries, touches);
   std::vector<int> loops(static_cast<std::size_t>(nv_), 0);
-  for (const int j : tree_.closures) {
-    const std::vector<int> sides = sides_of_joint(j);
-    for (std::size_t k = 0; k < sides.size(); ++k) loops[k] += sides[k] != 0;
-  }
-  const Pivots pivots(std::move(phi), wanted_, loops);
-  dependent_ = pivots.columns;
+  for (const int j : tree_.closures)
+    for (const LoopFreedom& f : loop_of_joint(j)) ++loops[static_cast<std::size_t>(f.freedom)];
+  const ClosureChoice choice = choose_closures(std::move(entries), wanted_, loops, dependent);
+  dependent_ = choice.columns;
   independent_.clear();
+  std::vector<bool> moves(nodes_.size(), false);
   for (int k = 0; k < nv_; ++k)
-    if (!std::binary_search(dependent_.begin(), dependent_.end(), k)) independent_.push_back(k);
+    if (std::binary_search(dependent_.begin(), dependent_.end(), k))
+      moves[node_of_freedom(k)] = true;
+    else
+      independent_.push_back(k);
   beyond_.clear();
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
-    if (const Node& n = nodes_[i];
-        (n.inner >= 0 && std::binary_search(beyond_.begin(), beyond_.end(), static_cast<std::size_t>(n.inner))) ||
-        std::any_of(dependent_.begin(), dependent_.end(), [&](int d) { return node_of_freedom(d) == i; }))
-      beyond_.push_back(i);
-  std::vector<LoopBlock::Row> kept;
-  for (const int r : pivots.rows) kept.push_back(rows[static_cast<std::size_t>(r)]);
-  group(kept);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].inner >= 0 && moves[static_cast<std::size_t>(nodes_[i].inner)]) moves[i] = true;
+    if (moves[i]) beyond_.push_back(i);
+  }
+  arrange(all_rows(), order_closures(touches, choice));
   Verdict worst;
   for (LoopBlock& block : blocks_)
     if (const Verdict verdict = block.look(*this, bodies, wound, q); !verdict.ok()) worst = verdict;
-  return worst;
+  return worst.ok() ? anchor(q, wound) : worst;
 }
 
-// Rows that share a freedom which depends belong together.
-void JointTree::group(const std::vector<LoopBlock::Row>& rows) {
-  std::vector<std::size_t> owner(rows.size());
-  std::iota(owner.begin(), owner.end(), std::size_t{0});
-  const auto root = [&](std::size_t r) {
-    while (owner[r] != r) r = owner[r];
-    return r;
-  };
-  std::vector<std::vector<int>> touches;  // per row: dependent freedoms
-  for (const LoopBlock::Row& row : rows) {
-    touches.emplace_back();
-    const LoopBlock alone(*this, {row}, {});
-    for (const int k : alone.driving())
-      if (std::binary_search(dependent_.begin(), dependent_.end(), k)) touches.back().push_back(k);
-  }
-  std::vector<std::size_t> first(static_cast<std::size_t>(nv_), rows.size());
-  for (std::size_t r = 0; r < rows.size(); ++r)
-    for (const int k : touches[r]) {
-      std::size_t& f = first[static_cast<std::size_t>(k)];
-      if (f == rows.size()) f = r;
-      owner[std::max(root(f), root(r))] = std::min(root(f), root(r));
-    }
+void JointTree::arrange(const std::vector<LoopBlock::Row>& rows, const std::vector<ClosureGroup>& groups) {
   blocks_.clear();
   rides_.clear();
-  for (std::size_t g = 0; g < rows.size(); ++g) {
-    if (root(g) != g) continue;
-    std::vector<LoopBlock::Row> own;
-    std::vector<int> dependent;
-    for (std::size_t r = g; r < rows.size(); ++r)
-      if (root(r) == g) own.push_back(rows[r]);
-    for (const int k : dependent_)
-      if (root(first[static_cast<std::size_t>(k)]) == g) dependent.push_back(k);
-    blocks_.emplace_back(*this, std::move(own), std::move(dependent));
+  const auto those = [&](const std::vector<int>& which) {
+    std::vector<LoopBlock::Row> out;
+    for (const int r : which) out.push_back(rows[static_cast<std::size_t>(r)]);
+    return out;
+  };
+  for (const ClosureGroup& group : groups) {
+    blocks_.emplace_back(*this, those(group.kept), those(group.others), group.columns);
     rides_.push_back(blocks_.back().rides_on(*this, dependent_));
+  }
+  find_sources();
+}
+
+// Through which freedoms the independent ones move every block.
+void JointTree::find_sources() {
+  struct Owner {
+    int block = -1, row = -1;
+  };
+  std::vector<Owner> owner(static_cast<std::size_t>(nv_));
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    for (std::size_t d = 0; d < blocks_[b].dependent().size(); ++d)
+      owner[static_cast<std::size_t>(blocks_[b].dependent()[d])] = {static_cast<int>(b), static_cast<int>(d)};
+  sources_.assign(blocks_.size(), {});
+  reach_.assign(blocks_.size(), {});
+  motions_.resize(blocks_.size());
+  chained_ = false;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    const auto moved_by = [&](int k) {
+      const Owner& o = owner[static_cast<std::size_t>(k)];
+      return o.block < 0 ? std::vector<int>{k} : reach_[static_cast<std::size_t>(o.block)];
+    };
+    std::vector<int>& reach = reach_[b];
+    for (const int k : blocks_[b].driving()) {
+      const std::vector<int> by = moved_by(k);
+      reach.insert(reach.end(), by.begin(), by.end());
+    }
+    std::sort(reach.begin(), reach.end());
+    reach.erase(std::unique(reach.begin(), reach.end()), reach.end());
+    for (const int k : blocks_[b].driving()) {
+      const Owner& o = owner[static_cast<std::size_t>(k)];
+      chained_ = chained_ || o.block >= 0;
+      Source source{k, o.block, o.row, {}};
+      for (const int i : moved_by(k))
+        source.columns.push_back(static_cast<int>(std::lower_bound(reach.begin(), reach.end(), i) - reach.begin()));
+      sources_[b].push_back(std::move(source));
+    }
+    motions_[b].resize(static_cast<Eigen::Index>(blocks_[b].dependent().size()), static_cast<Eigen::Index>(reach.size()));
   }
 }
 
+// Rows of E, block after block: what drives a block is an independent freedom, or follows from some.
+void JointTree::spread() const {
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    MatX& E = motions_[b];
+    E.setZero();
+    for (const Source& source : sources_[b]) {
+      const auto column = blocks_[b].motion(*this, source.freedom).head(E.rows());
+      for (std::size_t i = 0; i < source.columns.size(); ++i)
+        E.col(source.columns[i]) +=
+            (source.block < 0 ? 1.0
+                              : motions_[static_cast<std::size_t>(source.block)](source.row, static_cast<Eigen::Index>(i))) *
+            column;
+    }
+  }
+}
+
+// Loops that ride on others are closed after them; before that their nodes are placed anew, from where both ends of the loops
+// have in common. Where that stands itself does not matter: nothing but the shape of the loops counts.
 Verdict JointTree::complete(VecX& q, VecX& v, const VecX& wound, Bodies& bodies) const {
   bodies.resize(model_.bodies().size());
   if (blocks_.empty()) {
@@ -140,13 +149,16 @@ Verdict JointTree::complete(VecX& q, VecX& v, const VecX& wound, Bodies& bodies)
     return {};
   }
   kinematics_.poses(q, bodies);
-  for (LoopBlock& block : blocks_)
-    if (const Verdict verdict = block.close(*this, bodies, wound, q); !verdict.ok()) return verdict;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    if (chained_ && b > 0) kinematics_.poses(q, blocks_[b].nodes(), bodies);
+    if (const Verdict verdict = blocks_[b].close(*this, bodies, wound, q); !verdict.ok()) return verdict;
+  }
   kinematics_.poses(q, beyond_, bodies);
   kinematics_.velocities(v, bodies);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     if (rides_[b])
       if (const Verdict verdict = blocks_[b].look(*this, bodies, wound, q); !verdict.ok()) return verdict;
+    if (chained_ && b > 0) kinematics_.velocities(v, blocks_[b].nodes(), bodies);
     blocks_[b].rates(*this, bodies, v);
   }
   kinematics_.velocities(v, beyond_, bodies);
@@ -159,25 +171,39 @@ Verdict JointTree::motions(const Bodies& bodies, const VecX& wound, MatX& E) con
   kinematics_.adopt(bodies);
   VecX q, v;
   measure(bodies, wound, q, v);
-  for (LoopBlock& block : blocks_) {
+  for (LoopBlock& block : blocks_)
     if (const Verdict verdict = block.look(*this, bodies, wound, q); !verdict.ok()) return verdict;
-    for (std::size_t i = 0; i < independent_.size(); ++i) {
-      if (!std::binary_search(block.driving().begin(), block.driving().end(), independent_[i])) continue;
-      const VecX& column = block.motion(*this, independent_[i]);
-      for (std::size_t d = 0; d < block.dependent().size(); ++d)
-        E(block.dependent()[d], static_cast<Eigen::Index>(i)) = column[static_cast<Eigen::Index>(d)];
+  spread();
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    for (std::size_t i = 0; i < reach_[b].size(); ++i) {
+      const auto column = std::lower_bound(independent_.begin(), independent_.end(), reach_[b][i]) - independent_.begin();
+      for (std::size_t d = 0; d < blocks_[b].dependent().size(); ++d)
+        E(blocks_[b].dependent()[d], column) = motions_[b](static_cast<Eigen::Index>(d), static_cast<Eigen::Index>(i));
     }
-  }
   return {};
 }
 
+// The correction of the rates is linear: from rest it makes what follows.
+void JointTree::move_with(int independent, VecX& v, Bodies& bodies) const {
+  v.setZero(nv_);
+  v[independent] = 1;
+  kinematics_.velocities(v, bodies);
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    if (chained_ && b > 0) kinematics_.velocities(v, blocks_[b].nodes(), bodies);
+    blocks_[b].rates(*this, bodies, v);
+  }
+  if (!blocks_.empty()) kinematics_.velocities(v, beyond_, bodies);
+}
+
 double JointTree::gain() const {
+  spread();
   double most = 0;
-  for (LoopBlock& block : blocks_)
-    for (const int k : block.driving()) {
-      const VecX& column = block.motion(*this, k);
-      for (std::size_t d = 0; d < block.dependent().size(); ++d)
-        most = std::max(most, std::abs(column[static_cast<Eigen::Index>(d)]) * size_of(block.dependent()[d]) / size_of(k));
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    for (std::size_t i = 0; i < reach_[b].size(); ++i) {
+      const double driving = blocks_[b].size_of(*this, reach_[b][i]);
+      for (std::size_t d = 0; d < blocks_[b].dependent().size(); ++d)
+        most = std::max(most, std::abs(motions_[b](static_cast<Eigen::Index>(d), static_cast<Eigen::Index>(i))) *
+                                  blocks_[b].size_of(*this, blocks_[b].dependent()[d]) / driving);
     }
   return most;
 }
@@ -198,14 +224,21 @@ int JointTree::weakest_joint() const {
   return weakest == blocks_.end() || weakest->weakest_freedom() < 0 ? -1 : joint_of(weakest->weakest_freedom());
 }
 
-void JointTree::orientations(std::vector<int>& signs) const {
-  signs.resize(blocks_.size());
-  for (std::size_t b = 0; b < blocks_.size(); ++b) signs[b] = blocks_[b].orientation();
+int JointTree::largest_group() const {
+  int most = 0;
+  for (const LoopBlock& block : blocks_) most = std::max(most, static_cast<int>(block.dependent().size()));
+  return most;
 }
 
-int JointTree::turned_over(const std::vector<int>& signs) const {
-  for (std::size_t b = 0; b < std::min(blocks_.size(), signs.size()); ++b)
-    if (blocks_[b].orientation() != signs[b]) return joint_of(blocks_[b].weakest_freedom());
+Verdict JointTree::anchor(const VecX& q, const VecX& wound) {
+  for (LoopBlock& block : blocks_)
+    if (const Verdict verdict = block.anchor(*this, wound, q); !verdict.ok()) return verdict;
+  return {};
+}
+
+int JointTree::turned_over() const {
+  for (const LoopBlock& block : blocks_)
+    if (block.turned_over()) return joint_of(block.weakest_freedom());
   return -1;
 }
 

@@ -39,17 +39,17 @@ void Minimal::set(const Bodies& bodies, State& x, const VecX& turns) {
   x.wound_rate = unreduced.wound_rate;
   x.aux = VecX::Zero(kAuxiliaries);
   tree_.measure(bodies, x.wound, x.q, x.v);
-  choose(x);  // a failure shows again in the first step
+  // One decision of rank, that of the unreduced equations. A failure shows again in the first step.
+  choose(x, tree_.nv() - unreduced_.mobility().freedoms);
   whole_q_ = x.q;
   whole_v_ = x.v;
   look_around();
 }
 
-void Minimal::choose(const State& x) {
-  tree_.choose(x.q, x.wound);
+void Minimal::choose(const State& x, int dependent) {
+  tree_.choose(x.q, x.wound, dependent);
   gain_ = tree_.gain();
   condition_ = tree_.condition();
-  tree_.orientations(branch_);
 }
 
 std::string Minimal::chosen_coordinates() const {
@@ -62,8 +62,10 @@ std::string Minimal::chosen_coordinates() const {
 void Minimal::look_around() {
   mobility_ = unreduced_.mobility();
   mobility_.charts = charts_;
+  mobility_.near_singular = false;
   const double condition = tree_.condition(), lost = condition_ - condition;
   condition_ = condition;
+  if (unreduced_.approaches()) return;  // a singular configuration of the mechanism, which is passed
   if (condition < kNearlySingular || (condition < kSoonSingular && condition <= 2 * lost)) {
     mobility_.near_singular = true;
     mobility_.sigma = condition;
@@ -71,14 +73,19 @@ void Minimal::look_around() {
   }
 }
 
+// In a band around a singular configuration all coordinates of the tree are integrated, and settled with the rows of the band.
 Verdict Minimal::complete(const State& x) const {
   whole_q_ = x.q;
   whole_v_ = x.v;
+  if (unreduced_.passes()) {
+    tree_.place(whole_q_, whole_v_, bodies_);
+    return {};
+  }
   Verdict verdict = tree_.complete(whole_q_, whole_v_, x.wound, bodies_);
   // Beyond a singular configuration that is near there may be no closed one at all: shorter steps find none, either.
   if (verdict.status == Status::NotConverged && mobility_.near_singular) verdict.status = Status::Singular;
-  if (!verdict.ok() || branch_.empty()) return verdict;
-  const int joint = tree_.turned_over(branch_);
+  if (!verdict.ok()) return verdict;
+  const int joint = tree_.turned_over();
   return joint < 0 ? verdict : Verdict{Status::Singular, -1, joint, tree_.condition()};
 }
 
@@ -117,13 +124,31 @@ void Minimal::retract(const State& from, const VecX& u, State& to) const { tree_
 
 void Minimal::pull(const VecX& u, const VecX& v, VecX& u_dot) const { tree_.pull(u, v, u_dot); }
 
+double Minimal::prepare_step(const State& x, double h, bool whole) {
+  const bool passed = unreduced_.passes();
+  tree_.place(x.q, x.v, bodies_);
+  const double longest = unreduced_.prepare_step(bodies_, x.wound, h, whole);
+  if (passed && !unreduced_.passes())
+    choose(x, static_cast<int>(tree_.dependent().size()));  // beyond it other freedoms may serve, and Φ_d has another orientation
+  return longest;
+}
+
+Verdict Minimal::settle_in_band(State& x) {
+  tree_.place(x.q, x.v, bodies_);
+  if (const Verdict verdict = unreduced_.project(bodies_, x.wound); !verdict.ok()) return verdict;
+  tree_.measure(bodies_, x.wound, x.q, x.v);
+  return count_turns(model(), bodies_, q_, v_, x);
+}
+
 Verdict Minimal::settle(State& x) {
+  if (unreduced_.passes()) return settle_in_band(x);
   if (const Verdict verdict = complete(x); !verdict.ok()) return verdict;
   x.q = whole_q_;
   x.v = whole_v_;
+  if (const Verdict verdict = tree_.anchor(x.q, x.wound); !verdict.ok()) return verdict;
   if (!tree_.as_wanted() && tree_.gain() > std::max(kFast, kFaster * gain_)) {
     const std::vector<int> before = tree_.independent();
-    choose(x);
+    choose(x, static_cast<int>(tree_.dependent().size()));
     if (tree_.independent() != before) ++charts_;
   }
   look_around();

@@ -27,6 +27,8 @@ class Minimal final : public Formulation {
   std::string chosen_coordinates() const override;
   /// Ends a step; chooses other independent freedoms where the present ones describe the motion badly.
   Verdict settle(State& x) override;
+  double prepare_step(const State& x, double h, bool whole) override;
+  long equations() const override { return unreduced_.equations(); }
   [[nodiscard]] bool adopt(const Change& change) override;
 
   JointTree& tree() { return tree_; }
@@ -34,8 +36,9 @@ class Minimal final : public Formulation {
 
  private:
   Verdict complete(const State& x) const;
-  void choose(const State& x);
+  void choose(const State& x, int dependent);
   void look_around();
+  Verdict settle_in_band(State& x);
 
   JointTree tree_;
   Augmented unreduced_;
@@ -43,10 +46,9 @@ class Minimal final : public Formulation {
   mutable Bodies bodies_;           // there
   Accelerations accelerations_;
   std::vector<Wrench> reactions_;
-  VecX q_, v_;               // of all joints
-  std::vector<int> branch_;  // signs of det Φ_d at the last settled state
-  double gain_ = 0;          // when freedoms were chosen last
-  double condition_ = 1;     // of Φ_d at the last settled state
+  VecX q_, v_;            // of all joints
+  double gain_ = 0;       // when freedoms were chosen last
+  double condition_ = 1;  // of Φ_d at the last settled state
   Mobility mobility_;
   long charts_ = 0;  // how often other independent freedoms were taken
 };

@@ -9,6 +9,8 @@
 // point has beyond the inner body), where 2 w × a v' is normal to a.
 #include "invar/mech/minimal/tree_kinematics.hpp"
 
+#include <array>
+
 #include "invar/geom/sine.hpp"
 #include "invar/mech/joint_rows.hpp"
 #include "invar/mech/kernel/recursion.hpp"
@@ -205,6 +207,26 @@ void TreeKinematics::sines_of_half(const VecX& q) {
   sines(s.half.data(), s.half.size(), s.sine.data(), s.cosine.data());
 }
 
+// Of those of some nodes that have turned, eight at once.
+void TreeKinematics::sines_of_half(const VecX& q, const std::vector<std::size_t>& nodes) {
+  Store& s = *store_;
+  std::array<std::size_t, 8> which{};
+  std::array<double, 8> half{}, sine{}, cosine{};
+  std::size_t count = 0;
+  const auto flush = [&] {
+    sines(half.data(), half.size(), sine.data(), cosine.data());
+    for (std::size_t k = 0; k < count; ++k) s.sine[which[k]] = sine[k], s.cosine[which[k]] = cosine[k];
+    count = 0;
+  };
+  for (const std::size_t i : nodes) {
+    const double now = s.constants[i].turns ? 0.5 * q[nodes_[i].q0] : 0.0;
+    if (now == s.half[i]) continue;
+    which[count] = i, half[count] = s.half[i] = now;
+    if (++count == half.size()) flush();
+  }
+  if (count > 0) flush();
+}
+
 void TreeKinematics::place(const VecX& q, const VecX& v, Bodies& out) {
   sines_of_half(q);
   for (std::size_t i = 0; i < nodes_.size(); ++i) place(i, q, out), move(i, v, out);
@@ -216,7 +238,7 @@ void TreeKinematics::poses(const VecX& q, Bodies& out) {
 }
 
 void TreeKinematics::poses(const VecX& q, const std::vector<std::size_t>& nodes, Bodies& out) {
-  sines_of_half(q);
+  sines_of_half(q, nodes);
   for (const std::size_t i : nodes) place(i, q, out);
 }
 

@@ -51,6 +51,7 @@ class TreeKinematics {
   struct Store;  // arrays of the kernel's vector types, whose layout follows the build's target and must not reach a header
 
   void sines_of_half(const VecX& q);
+  void sines_of_half(const VecX& q, const std::vector<std::size_t>& nodes);
   void place(std::size_t node, const VecX& q, Bodies& out);
   void place_axial(std::size_t node, double q);
   void place_other(std::size_t node, const double* q);

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A joint outside the tree sees the twist of its child less that of its parent at the joint point. A freedom of the tree with the
+// screw (w, v at p) adds ±(w, v + w × (p_M - p)), depending on which of the two it carries; a row (c_w, c_v) takes its product.
+#include "invar/mech/loops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "invar/mech/dense.hpp"
+#include "invar/mech/kinematics.hpp"
+
+namespace invar {
+namespace {
+
+constexpr int kIterations = 30;
+constexpr double kNull = 1e-7;    // of the largest singular value: below it a direction is not moved along
+constexpr double kClosed = 1e-9;  // of the length of a group: a residual that stops falling below it is rounding
+
+std::size_t size(int n) { return static_cast<std::size_t>(n); }
+
+int root(std::vector<int>& of, int i) {
+  while (of[size(i)] != i) i = of[size(i)] = of[size(of[size(i)])];
+  return i;
+}
+
+}  // namespace
+
+double moved(const Bodies& from, const Bodies& to, double length) {
+  double largest = 0;
+  for (std::size_t b = 0; b < from.size(); ++b) {
+    const double turn = 2 * (from[b].q_WB.conjugate() * to[b].q_WB).vec().norm();
+    largest = std::max({largest, turn, (to[b].p_WC - from[b].p_WC).norm() / length});
+  }
+  return largest;
+}
+
+Loops::Loops(const Model& model)
+    : model_(model),
+      tree_(model),
+      closure_of_joint_(model.joints().size(), -1),
+      wound_(VecX::Zero(model.nv())),
+      none_(VecX::Zero(tree_.nv())),
+      bodies_(model.bodies().size()),
+      q_(VecX::Zero(model.nq())),
+      v_(VecX::Zero(model.nv())) {
+  find_groups();
+}
+
+Loops::Loops(const Model& model, const std::vector<int>& independent)
+    : model_(model),
+      tree_(model, independent),
+      closure_of_joint_(model.joints().size(), -1),
+      wound_(VecX::Zero(model.nv())),
+      none_(VecX::Zero(tree_.nv())),
+      bodies_(model.bodies().size()),
+      q_(VecX::Zero(model.nq())),
+      v_(VecX::Zero(model.nv())) {
+  find_groups();
+}
+
+void Loops::find_groups() {
+  const Model& model = model_;
+  for (const JointNode& n : tree_.nodes())
+    if (n.joint >= 0) tree_rows_ += model.joints()[size(n.joint)].rows();
+
+  // Freedoms that one row sees belong together.
+  std::vector<int> of(size(tree_.nv()));
+  std::iota(of.begin(), of.end(), 0);
+  std::vector<std::pair<Row, int>> rows;  // with a freedom of each
+  const auto seen_by_joint = [&](int j) {
+    std::vector<int> out;
+    if (closure_of_joint_[size(j)] < 0)
+      for (int k = 0; k < model.joints()[size(j)].nv; ++k) out.push_back(tree_.freedom_of_joint(j, k));
+    else
+      for (int f = 0; f < tree_.nv(); ++f)
+        if (sides_[size(closure_of_joint_[size(j)])][size(f)] != 0) out.push_back(f);
+    return out;
+  };
+  const auto join = [&](const std::vector<int>& freedoms) {
+    for (const int f : freedoms) of[size(root(of, f))] = root(of, freedoms[0]);
+  };
+  for (const int j : tree_.closures()) {
+    closure_of_joint_[size(j)] = static_cast<int>(sides_.size());
+    std::vector<int> sides(size(tree_.nv()), 0);
+    for (const LoopFreedom& f : tree_.loop_of_joint(j)) sides[size(f.freedom)] = f.side;
+    sides_.push_back(std::move(sides));
+  }
+  for (const int j : tree_.closures()) {
+    const std::vector<int> seen = seen_by_joint(j);
+    if (seen.empty()) continue;  // between bodies that nothing moves
+    join(seen);
+    for (int k = 0; k < model.joints()[size(j)].rows(); ++k) rows.push_back({Row{.joint = j, .which = k}, seen[0]});
+  }
+  for (int c = 0; c < static_cast<int>(model.couplings().size()); ++c) {
+    std::vector<int> seen = seen_by_joint(model.couplings()[size(c)].joint);
+    for (const int f : seen_by_joint(model.couplings()[size(c)].of)) seen.push_back(f);
+    if (seen.empty()) continue;
+    join(seen);
+    rows.push_back({Row{.coupling = c}, seen[0]});
+  }
+
+  std::vector<int> group(size(tree_.nv()), -1);
+  for (const auto& [row, f] : rows) {
+    int& g = group[size(root(of, f))];
+    if (g < 0) g = static_cast<int>(groups_.size()), groups_.emplace_back();
+    groups_[size(g)].rows.push_back(row);
+  }
+  for (int f = 0; f < tree_.nv(); ++f)
+    if (const int g = group[size(root(of, f))]; g >= 0) groups_[size(g)].freedoms.push_back(f);
+  line_.reserve(size(tree_.nv()));
+  by_ = VecX::Zero(tree_.nv());
+  for (Group& g : groups_) g.length = model.length(), g.scale = VecX::Ones(static_cast<Eigen::Index>(g.freedoms.size()));
+}
+
+// Joint points of the group: of its freedoms, and of its rows.
+void Loops::measure_lengths(const Bodies& bodies) {
+  VecX q, v;
+  tree_.measure(bodies, wound_, q, v);
+  place(q, wound_);
+  for (Group& g : groups_) {
+    std::vector<Vec3> points;
+    for (const int f : g.freedoms) points.push_back(tree_.screw(f).point);
+    JointAt at;
+    for (const Row& row : g.rows) {
+      if (row.joint < 0 || row.which > 0) continue;
+      joint_at(model_, row.joint, bodies_, false, at);
+      points.push_back(bodies_[size(model_.joints()[size(row.joint)].child)].p_WC + at.arm_child);
+    }
+    double length = 0;
+    for (const Vec3& a : points) length = std::max(length, (a - points[0]).norm());
+    g.length = length > 0 ? length : model_.length();
+    for (std::size_t i = 0; i < g.freedoms.size(); ++i) {
+      const JointNode& n = tree_.nodes()[tree_.node_of_freedom(g.freedoms[i])];
+      g.scale[static_cast<Eigen::Index>(i)] = turns(n.kind, g.freedoms[i] - n.v0) ? 1 : 1 / g.length;
+    }
+  }
+}
+
+void Loops::place(const VecX& q, const VecX& wound) {
+  wound_ = wound;
+  tree_.place(q, none_, bodies_);
+}
+
+// Adds the row (c_w, c_v) of a joint, or the rate of a freedom of the tree that `line` measures, to the entries of the group.
+void Loops::entries(const Group& g, const Row& row, const JointAt& at, const Vec6& line, double factor, double* out) const {
+  const Joint& joint = model_.joints()[size(row.joint)];
+  const Vec3 point = bodies_[size(joint.child)].p_WC + at.arm_child;
+  const std::vector<int>& sides = sides_[size(closure_of_joint_[size(row.joint)])];
+  for (std::size_t i = 0; i < g.freedoms.size(); ++i) {
+    const int side = sides[size(g.freedoms[i])];
+    if (side == 0) continue;
+    const ScrewAxis s = tree_.screw(g.freedoms[i]);
+    const double rate = line.head<3>().dot(s.w) + line.tail<3>().dot(s.v + s.w.cross(point - s.point));
+    out[i] += side * factor * rate / g.scale[static_cast<Eigen::Index>(i)];
+  }
+}
+
+void Loops::jacobian(std::size_t group, MatX& out) const {
+  const Group& g = groups_[group];
+  const auto columns = static_cast<Eigen::Index>(g.freedoms.size());
+  out.setZero(static_cast<Eigen::Index>(g.rows.size()), columns);
+  std::vector<double>& line = line_;
+  line.resize(g.freedoms.size());
+  JointAt at;
+  for (std::size_t r = 0; r < g.rows.size(); ++r) {
+    const Row& row = g.rows[r];
+    std::fill(line.begin(), line.end(), 0.0);
+    if (row.joint >= 0) {
+      if (row.which == 0) joint_at(model_, row.joint, bodies_, false, at);
+      const Vec6 c = at.C.row(row.which).transpose();
+      entries(g, row, at, c, 1 / (g.length * row_size(c, g.length)), line.data());
+    } else {
+      const Coupling& coupling = model_.couplings()[size(row.coupling)];
+      const auto add = [&](int j, int k, double factor) {
+        if (closure_of_joint_[size(j)] < 0) {
+          const auto f = std::find(g.freedoms.begin(), g.freedoms.end(), tree_.freedom_of_joint(j, k));
+          line[size(static_cast<int>(f - g.freedoms.begin()))] += factor / g.scale[f - g.freedoms.begin()];
+        } else {
+          JointAt there;
+          joint_at(model_, j, bodies_, false, there);
+          entries(g, Row{.joint = j}, there, there.dual.col(k), factor, line.data());
+        }
+      };
+      const Joint& of = model_.joints()[size(coupling.of)];
+      JointAt driving;
+      joint_at(model_, coupling.of, bodies_, false, driving);
+      double q = driving.q[coupling.of_freedom];
+      if (winds(of.kind, coupling.of_freedom)) q = nearest_turn(q, wound_[of.v0 + coupling.of_freedom]);
+      const double unit = turns(model_.joints()[size(coupling.joint)].kind, coupling.freedom) ? 1 : 1 / g.length;
+      add(coupling.joint, coupling.freedom, unit);
+      add(coupling.of, coupling.of_freedom, -unit * driven_by(coupling, q).slope);
+    }
+    for (Eigen::Index i = 0; i < columns; ++i) out(static_cast<Eigen::Index>(r), i) = line[static_cast<std::size_t>(i)];
+  }
+}
+
+void Loops::residual(std::size_t group, VecX& out) {
+  const Group& g = groups_[group];
+  out.setZero(static_cast<Eigen::Index>(g.rows.size()));
+  JointAt at;
+  Residual of_joint;
+  bool measured = false;
+  for (std::size_t r = 0; r < g.rows.size(); ++r) {
+    const Row& row = g.rows[r];
+    double& value = out[static_cast<Eigen::Index>(r)];
+    if (row.joint >= 0) {
+      if (row.which == 0) {
+        joint_at(model_, row.joint, bodies_, false, at);
+        of_joint = joint_residual(model_, row.joint, bodies_);
+      }
+      value = of_joint[row.which] / (g.length * row_size(at.C.row(row.which).transpose(), g.length));
+    } else {
+      if (!measured) {
+        joint_coordinates(model_, bodies_, q_, v_);
+        unwind(model_, wound_, q_);
+        measured = true;
+      }
+      const Coupling& c = model_.couplings()[size(row.coupling)];
+      value = coupling_residual(model_, row.coupling, q_) *
+              (turns(model_.joints()[size(c.joint)].kind, c.freedom) ? 1 : 1 / g.length);
+    }
+  }
+}
+
+void Loops::move(std::size_t group, const VecX& by, VecX& q) const {
+  by_.head(by.size()) = by.cwiseQuotient(groups_[group].scale);
+  tree_.move(groups_[group].freedoms, by_, q);
+}
+
+namespace {
+
+// First number of an attitude among the freedoms of a node; nv where it has none.
+int attitude_of(const JointNode& n) { return n.kind == JointKind::Spherical ? 0 : (n.kind == JointKind::Free ? 3 : n.nv); }
+
+}  // namespace
+
+// Attitudes: R = exp(u) R_0.
+void Loops::difference(std::size_t group, const VecX& q, const VecX& to, VecX& out) const {
+  const Group& g = groups_[group];
+  out.resize(static_cast<Eigen::Index>(g.freedoms.size()));
+  for (std::size_t i = 0; i < g.freedoms.size(); ++i) {
+    const JointNode& n = tree_.nodes()[tree_.node_of_freedom(g.freedoms[i])];
+    const int k = g.freedoms[i] - n.v0, ball = attitude_of(n);
+    double d = 0;
+    if (k < ball) {
+      d = to[n.q0 + k] - q[n.q0 + k];
+      if (winds(n.kind, k)) d = std::remainder(d, 2 * std::numbers::pi);
+    } else {
+      const auto attitude = [&](const VecX& at) {
+        return Quat(at[n.q0 + ball], at[n.q0 + ball + 1], at[n.q0 + ball + 2], at[n.q0 + ball + 3]);
+      };
+      d = log_so3(attitude(to) * attitude(q).conjugate())[k - ball];
+    }
+    out[static_cast<Eigen::Index>(i)] = d * g.scale[static_cast<Eigen::Index>(i)];
+  }
+}
+
+void Loops::rates(std::size_t group, const VecX& v, VecX& out) const {
+  const Group& g = groups_[group];
+  out.resize(static_cast<Eigen::Index>(g.freedoms.size()));
+  for (Eigen::Index i = 0; i < out.size(); ++i) out[i] = v[g.freedoms[static_cast<std::size_t>(i)]] * g.scale[i];
+}
+
+void Loops::rate_of_difference(std::size_t group, const VecX& difference, const VecX& v, VecX& out) const {
+  const Group& g = groups_[group];
+  rates(group, v, out);
+  for (std::size_t i = 0; i < g.freedoms.size(); ++i) {
+    const JointNode& n = tree_.nodes()[tree_.node_of_freedom(g.freedoms[i])];
+    if (g.freedoms[i] - n.v0 != attitude_of(n)) continue;  // all of a joint's freedoms belong to one group, in their order
+    const auto at = static_cast<Eigen::Index>(i);
+    out.segment<3>(at) = (dexp_inv_so3(difference.segment<3>(at)) * v.segment<3>(g.freedoms[i])).eval();
+  }
+}
+
+bool Loops::close(std::size_t group, int rank, const VecX& wound, VecX& q) {
+  MatX J;
+  VecX r, by;
+  double last = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < kIterations; ++k) {
+    place(q, wound);
+    residual(group, r);
+    const double now = r.norm();
+    if (!std::isfinite(now)) return false;
+    if (now == 0 || (now < kClosed && now > 0.5 * last)) return true;
+    if (k > 4 && now > 0.9 * last && now > kClosed) return false;
+    last = now;
+    jacobian(group, J);
+    const Svd svd = full_svd(J);
+    auto n = std::min<Eigen::Index>(rank, svd.values.size());
+    while (n > 0 && !(svd.values[n - 1] > kNull * svd.values[0])) --n;
+    if (n == 0) return false;
+    by = svd.right.leftCols(n) * (svd.left.leftCols(n).transpose() * r).cwiseQuotient(svd.values.head(n));
+    if (!(by.norm() < 1)) return false;
+    move(group, -by, q);
+  }
+  return last < kClosed;
+}
+
+}  // namespace invar

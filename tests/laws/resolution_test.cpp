@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is the local rate of a passive part that of the motion, and is a run told when its steps do not resolve it?
+#include <gtest/gtest.h>
+
+#include "invar/mech/augmented.hpp"
+#include "invar/mech/kinematics.hpp"
+#include "invar/mech/response.hpp"
+#include "invar/run/run.hpp"
+#include "support/campaign.hpp"
+#include "support/outcome.hpp"
+#include "support/states.hpp"
+
+namespace invar::testing {
+namespace {
+
+// Accelerations of a freedom with and without a unit effort on it, by the whole equations of motion of the moving mechanism:
+// they are linear in efforts, so the difference is the answer, whatever else acts. Rounding of accelerations of up to some
+// thousand over inertias that differ by 1e3.
+TEST(Response, IsWhatAUnitEffortAddsToTheAccelerationOfDrawnMechanisms) {
+  int compared = 0;
+  for (int draw = 0; draw < cases(20); ++draw) {
+    MechanismOptions options;
+    options.bodies = 6, options.loops = draw % 3, options.couplings = draw % 2, options.mass_ratio = 100;
+    const Sample s = random_sample(seed(400) + static_cast<std::uint64_t>(draw), options);
+    Augmented view(s.model);
+    State x;
+    view.set(s.bodies, x);
+    Evaluation without, with;
+    if (!view.evaluate(x, s.load, without).ok()) continue;
+    Response response(s.model);
+    response.at(s.bodies, without.q);
+    for (int j = 0; j < static_cast<int>(s.model.joints().size()); ++j) {
+      const Joint& joint = s.model.joints()[static_cast<std::size_t>(j)];
+      for (int k = 0; k < joint.nv; ++k) {
+        Load more = s.load;
+        more.efforts[joint.v0 + k] += 1;
+        ASSERT_TRUE(view.evaluate(x, more, with).ok());
+        const double added = with.vdot[joint.v0 + k] - without.vdot[joint.v0 + k];
+        const double size = without.vdot.cwiseAbs().maxCoeff() + with.vdot.cwiseAbs().maxCoeff();
+        EXPECT_NEAR(response.of_freedom(j, k), added, 1e-10 * size + 1e-9 * std::abs(added)) << draw << " " << joint.name;
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(compared, 50);
+}
+
+// A drawn mass on a drawn spring or damper along a rail, or a wheel on a torsional one: the rate is sqrt(k/m) or c/m, and a run
+// is told if and only if the step is above 2 over it.
+Scenario oscillator(Random& random, bool spring, double product, double& rate) {
+  ModelSpec spec;
+  spec.gravity = Vec3::Zero();
+  BodySpec body;
+  body.name = "mass";
+  body.inertia = solid_sphere(std::exp(random.uniform(-3, 3)), random.uniform(0.05, 0.5));
+  spec.bodies.push_back(body);
+  JointSpec joint;
+  joint.name = "on", joint.kind = random.chance(0.5) ? JointKind::Prismatic : JointKind::Revolute, joint.child = "mass";
+  const double inertia = joint.kind == JointKind::Prismatic ? body.inertia.mass : body.inertia.I_C(2, 2);
+  rate = random.uniform(5, 500);
+  if (spring)
+    joint.spring.stiffness = {inertia * rate * rate};
+  else
+    joint.damping = {inertia * rate};
+  spec.joints.push_back(joint);
+  Scenario s;
+  s.model = std::make_shared<const Model>(build(spec));
+  s.method.step = product / rate;
+  s.end_time = 20 * s.method.step;
+  s.start = Start(*s.model);
+  s.start.joints.v[0] = 1e-3;  // what is unstable grows, but not to turns that cannot be counted in the first step
+  return s;
+}
+
+TEST(Resolution, IsToldWhereTheStepIsAboveTwoOverTheRate) {
+  Random random(seed(41));
+  for (int draw = 0; draw < cases(40); ++draw) {
+    const double product = random.chance(0.5) ? random.uniform(0.05, 1.95) : random.uniform(2.05, 20);
+    double rate = 0;
+    const Scenario s = oscillator(random, random.chance(0.5), product, rate);
+    const auto out = run(s);
+    ASSERT_TRUE(out) << out.error().text();
+    EXPECT_NEAR(metric(*out, "step_rate_max"), product, 1e-9 * product);
+    // Below, rk4 may still lose energy: that is another cause.
+    const bool told = out->unresolved.find("too long for the ") != std::string::npos;
+    EXPECT_EQ(told, product > 2) << product << " " << out->unresolved;
+    EXPECT_TRUE(out->unresolved.empty() || product > 0.5) << product << " " << out->unresolved;
+  }
+}
+
+}  // namespace
+}  // namespace invar::testing

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "invar/mech/system.hpp"
+#include "support/plain_mechanism.hpp"
+
+namespace invar::testing {
+
+/// The judge of reactions: Newton and Euler for every body of the file, with every term written from the documents.
+///   m a           = m g + port + Σ tendons + Σ ± (reaction, efforts, rotors, couplings of every joint at the body)
+///   I α + ω × I ω = the moments of the same about the centre of mass
+/// A reaction acts on the parent at the origin of M, World axes (docs/notation.md); an effort is positive on the child. A rotor
+/// pushes its freedom with -armature v'; a coupling pushes the driven freedom with its effort and the driving one with -dq/dq_of
+/// of it. No function of the mechanics of the library takes part (see plain_mechanism.hpp).
+///
+/// Residuals are judged relative to the sum of the magnitudes of all terms in the part of the mechanism that joints and couplings
+/// connect: a reaction is recovered from the inertia of all that hangs beyond it, so a light body at the root of a heavy part
+/// that falls freely sees the rounding of the heavy one. One term is a product of about 20 rounded factors, and solvers that
+/// refine leave residuals of that size: 20 u to 200 u of the sum, u = 1.1e-16 (worst of some thousand drawn mechanisms: 2e-14).
+/// Where a joint gapes by g, its point and axes differ by g between parent and child: g |f| and g |m| are allowed besides. Where
+/// its rates are off by s, those of rotors are known but for s times the rates (dense output lies off the constraints).
+inline constexpr double kBalance = 1e-12;
+/// What accelerations across a joint may miss, relative to the largest acceleration at any joint: rows are solved with
+/// refinement, and accelerations add up along chains of a few dozen bodies.
+inline constexpr double kKept = 1e-12;
+
+/// How far the worst body is out of balance: residuals over what is allowed (1: at the bound), NaN where anything is not finite.
+struct Balance {
+  double force = 0, moment = 0;
+  int body = -1;  ///< where the larger of the two is
+};
+Balance balance(const ModelSpec& spec, const Evaluation& e, const Port& port);
+
+/// Balance alone: for readers of recordings, who know efforts but not which part of them was commanded.
+void expect_balance(const ModelSpec& spec, const Evaluation& e, const Port& port, const std::string& what = {});
+/// The same at a state of a system, under what acts there; nothing where it cannot be evaluated.
+void expect_balance(System& system, double t, const State& x);
+
+/// Balance, and all that an evaluation says besides: coordinates, rates and their derivatives; efforts (commanded + passive);
+/// tendons; reactions do no work on freedoms; accelerations keep joints and couplings.
+void expect_newton_euler(const ModelSpec& spec, const Evaluation& e, const Load& load, const std::string& what = {});
+/// The same from the numbers of a model. Where a spec is at hand it is the better judge: a model has moved frames of locked
+/// joints.
+void expect_newton_euler(const Model& model, const Evaluation& e, const Load& load, const std::string& what = {});
+
+}  // namespace invar::testing

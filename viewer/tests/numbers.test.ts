@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws of pages over any numbers: whatever double a recording holds, every plot is drawn, its axis has ticks that differ, and what cannot be seen is named.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { linearRange, linearSplits, logRange, logSplits, tickTexts } from "../src/axes";
+import { launch, open, report, settled, type Opened } from "./browser";
+import { data, pack, result, scene, times } from "./sample";
+
+let browser: Browser;
+before(async () => void (browser = await launch()));
+after(async () => browser.close());
+
+type Json = Record<string, unknown>;
+const one = (path: string, y: number[], unit = "J"): Json => ({ path, unit, meaning: "", size: 1, time: 0, y: pack(y) });
+
+// To the end and back, both themes, so that every plot is made and drawn twice.
+async function everything({ page }: Opened): Promise<void> {
+  await page.evaluate(async () => {
+    for (let y = 0; y < document.body.scrollHeight; y += 500) {
+      scrollTo(0, y);
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }
+  });
+  await page.locator("#theme").click();
+  await settled(page);
+}
+
+// Numbers that look random, the same every time: any exponent, any sign.
+function* draws(seed: number): Generator<number> {
+  for (;;) yield (seed = (seed * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
+}
+
+test("ticks of any axis are few, within it, rising, and told apart by their texts", () => {
+  const draw = draws(7);
+  const next = (): number => draw.next().value as number;
+  for (let k = 0; k < 20000; ++k) {
+    const log = next() < 0.5;
+    const a = (next() < 0.5 && !log ? -1 : 1) * Math.pow(10, -320 + 620 * next());
+    const b = next() < 0.3 ? a * (1 + Math.pow(10, -17 * next())) : (next() < 0.5 && !log ? -1 : 1) * Math.pow(10, -320 + 620 * next());
+    const [min, max] = (log ? logRange : linearRange)(Math.min(a, b), Math.max(a, b));
+    assert.ok(min < max && Number.isFinite(max - min), `${a} ${b}: ${min} ${max}`);
+    assert.ok(log ? min > 0 : min <= Math.min(a, b) && max >= Math.max(a, b));
+    const splits = (log ? logSplits : linearSplits)(min, max, 5);
+    assert.ok(splits.length >= 2 && splits.length <= 14, `${splits.length} ticks from ${min} to ${max}`);
+    const slack = 1e-9 * (max - min);
+    splits.forEach((v, i) => assert.ok(v >= min - slack && v <= max + (log ? 1e-9 * max : slack) && (i === 0 || v > splits[i - 1]), `${v} of ${min} … ${max}`));
+    const texts = tickTexts(splits);
+    assert.equal(new Set(texts).size, texts.length, texts.join(" "));
+  }
+});
+
+test("every plot is drawn, whatever numbers it has", async () => {
+  const at = times(6, 301);
+  const cases: Record<string, number[]> = {
+    nan: at.map(() => NaN),
+    infinite: at.map((t) => (t > 3 ? Infinity : 1)),
+    constant: at.map(() => 42),
+    nearly_constant: at.map((t) => 1e6 + 1e-10 * Math.sin(t)),
+    huge: at.map((t) => 1e300 * Math.sin(t)),
+    beyond: at.map((t) => 1.7e308 * Math.sin(t)),
+    denormal: at.map((t) => 5e-324 * Math.round(10 * t)),
+    tiny: at.map((t) => 1e-30 * (1 + t)),
+    decades: at.map((t) => Math.pow(10, -50 * t)),
+    mixed: at.map((_, i) => [NaN, 0, -1, 1e-200, Infinity, 3][i % 6]),
+    once: at.map((_, i) => (i === 17 ? 2 : NaN)),
+  };
+  // As a plain channel, as one with a logarithmic axis, and with a name that is markup.
+  for (const [name, y] of Object.entries(cases)) {
+    const made = { name, result: result(), complete: true, scene: null, times: [pack(at)], channels: [one("control/<b>c</b>/any", y), one("control/c/V", y), one("energy/balance", y), one("energy/total", y), one("residual/position", y, "m"), one("joints/<img src=x>/q", y, "rad")] };
+    const opened = await open(browser, report(`numbers-${name}`, data(made)));
+    await everything(opened);
+    const plots = await opened.page.evaluate(() => window.invar.plots());
+    assert.deepEqual(opened.trouble, [], name);
+    for (const plot of plots) {
+      assert.ok(plot.made, `${name}: ${plot.title}`);
+      assert.ok(plot.ranges!.y[0] < plot.ranges!.y[1], `${name}: ${plot.title} ${plot.ranges!.y.join(" ")}`);
+      assert.ok(plot.ticks.length >= 2, `${name}: ${plot.title} has no ticks`);
+    }
+    assert.equal(await opened.page.locator("figure b, figure img").count(), 0);
+    await opened.close();
+  }
+});
+
+test("what is at round-off lies on a floor that is named, and nothing else does", async () => {
+  const at = times(6, 301);
+  const energy = (size: number): Json => {
+    const channels = [one("energy/total", at.map(() => 8)), one("energy/kinetic", at.map((t) => 8 * Math.sin(t) ** 2)), one("energy/balance", at.map((t) => size * (1 + Math.sin(9 * t))))];
+    return { name: "floor", result: result(), complete: true, scene: null, times: [pack(at)], channels };
+  };
+  const floorOf = async (size: number): Promise<{ text: string; low: number }> => {
+    const opened = await open(browser, report(`floor-${size}`, data(energy(size))));
+    await everything(opened);
+    const plot = (await opened.page.evaluate(() => window.invar.plots())).find((p) => p.title === "Error of energy")!;
+    assert.deepEqual(opened.trouble, []);
+    await opened.close();
+    return { text: plot.floor, low: plot.ranges!.y[0] };
+  };
+  // Energies of 8 J are known to 8 · 2^-52 = 1.8e-15 J; the floor is the power of ten below.
+  const deep = await floorOf(1e-30);
+  assert.equal(deep.text, "below 1e−15 J: round-off");
+  assert.ok(deep.low > 1e-17 && deep.low < 1e-15);
+  // An error that touches zero now and then is there, too; one that never does is not.
+  assert.equal((await floorOf(1e-9)).text, "below 1e−15 J: round-off");
+  const shallow = at.map((t) => 1e-9 * (2 + Math.sin(9 * t)));
+  const made = { name: "s", result: result(), complete: true, scene: null, times: [pack(at)], channels: [one("energy/total", at.map(() => 8)), one("energy/balance", shallow)] };
+  const opened = await open(browser, report("floor-none", data(made)));
+  await everything(opened);
+  assert.ok((await opened.page.evaluate(() => window.invar.plots())).every((p) => p.floor === ""));
+  await opened.close();
+});
+
+test("runs of one sample, of none, and of no length are shown", async () => {
+  for (const count of [0, 1, 2]) {
+    const at = Array.from({ length: count }, () => 3);
+    const made = { name: "short", result: result(), complete: true, scene: scene(), times: [pack(at)], channels: [one("energy/total", at.map(() => 1)), one("energy/balance", at.map(() => 1e-20)), { ...one("bodies/mark/p", []), size: 3, unit: "m", y: pack(at.flatMap(() => [1, 2, 3])) }] };
+    const opened = await open(browser, report(`short-${count}`, data(made)));
+    await everything(opened);
+    assert.deepEqual(opened.trouble, [], `${count} samples`);
+    await opened.close();
+  }
+});
+
+test("thousands of channels make one page, and each can be chosen", async () => {
+  const at = times(1, 11);
+  const channels = Array.from({ length: 4000 }, (_, i) => one(`joints/j${i}/q`, at.map((t) => t + i), "rad"));
+  const many = Array.from({ length: 2000 }, (_, i) => one(`control/c/reading_${i}`, at.map((t) => t * i), "1"));
+  const begun = Date.now();
+  const opened = await open(browser, report("thousands", data({ name: "many", result: null, complete: true, scene: null, times: [pack(at)], channels: [...channels, ...many.slice(0, 400)] })));
+  assert.ok(Date.now() - begun < 20000, `${Date.now() - begun} ms`);
+  await opened.page.locator("#any-channel").selectOption("joints/j3999/q");
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+});
+
+test("the line of a run is the worst of all that is known of it", async () => {
+  const plain = { name: "line", complete: true, scene: null, times: [pack([0, 1])], channels: [one("energy/total", [1, 1])] };
+  const clauses = [{ name: "V_falls", meaning: "", held: false, text: "violated first at 1 s" }];
+  const kept = { ...result(), certificates: [] };
+  const law = (held: boolean): Json => ({ name: "joint_gap", bound: 1, value: 0, held, sense: "below", unit: "m" });
+  const shaken = [{ controller: "arm", law: "III", guarantee: "", held: false, clauses, findings: [], tracking: [] }];
+  const sentence = "steps of 0.1 s do not resolve the stop of joint <i>j</i>";
+  // Each with the words that its line must have; the worse one wins over all that come later.
+  const lines: [Json, string, RegExp][] = [
+    [{ ...kept, status: "failed", failure: { kind: "singular", what: "at 1 s" }, laws: [law(false)], unresolved: sentence, certificates: shaken }, "broken", /failed: singular/],
+    [{ ...kept, status: "law_broken", laws: [law(false), law(true)], unresolved: sentence, certificates: shaken }, "broken", /1 of 2 stated laws broken/],
+    [{ ...kept, status: "interrupted", unresolved: sentence, certificates: shaken }, "doubt", /interrupted/],
+    [{ ...kept, status: "unresolved", unresolved: sentence, certificates: shaken }, "doubt", /unresolved: steps of 0.1 s do not resolve the stop of joint <i>j<\/i>/],
+    [{ ...kept, status: "unresolved" }, "doubt", /unresolved/],
+    [{ ...kept, status: "something new" }, "doubt", /something new/],
+    [{ ...kept, certificates: shaken }, "doubt", /1 of 1 assumption of controller 'arm' did not hold/],
+    [{ ...kept, certificates: [{ ...shaken[0], held: true }] }, "doubt", /did not hold/],
+    [{ ...kept, laws: [] }, "open", /no laws were stated/],
+    [kept, "held", /all 2 stated laws were kept/],
+  ];
+  for (const [outcome, level, words] of lines) {
+    const opened = await open(browser, report("line", data({ ...plain, result: outcome })));
+    const badge = opened.page.locator(".head .badge");
+    assert.match((await badge.getAttribute("class"))!, new RegExp(level), JSON.stringify(outcome.status));
+    assert.match(await badge.innerText(), words);
+    if (typeof outcome.unresolved === "string") assert.ok((await opened.page.locator(".verdicts").innerText()).includes(outcome.unresolved));
+    await opened.close();
+  }
+  const cut = await open(browser, report("line-cut", data({ ...plain, result: kept, complete: false })));
+  assert.match((await cut.page.locator(".head .badge").getAttribute("class"))!, /doubt/);
+  await cut.close();
+});
