@@ -244,8 +244,8 @@ double way_back(const char* method, const Mechanism& m, const Model& model, Rand
 
 // Forward, and back by steps of negative length, returns to where it started. Each step is off by what its equations leave, some
 // 1e-15 of speeds, and positions over h by their rounding, 1e-16/h; forty steps there and back enlarge that by the sensitivity of
-// the motion and by the condition of drawn loops, below some hundreds. discrete_gradient is not among them: it gives the rounding
-// of its energy back every fifty steps only, which a way back does not repeat (8.8e-11 on one of these).
+// the motion and by the condition of drawn loops, below some hundreds. discrete_gradient is not among them: one of
+// these came back to 8.8e-11 only, and the cause was not traced.
 TEST(SymmetricSteps, LeadBackToTheirStartOnDrawnMechanisms) {
   constexpr double h = 0.004;
   int whole = 0;
