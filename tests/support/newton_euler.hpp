@@ -17,8 +17,8 @@ namespace invar::testing {
 /// Residuals are judged relative to the sum of the magnitudes of all terms in the part of the mechanism that joints and couplings
 /// connect: a reaction is recovered from the inertia of all that hangs beyond it, so a light body at the root of a heavy part
 /// that falls freely sees the rounding of the heavy one. One term is a product of about 20 rounded factors, and solvers that
-/// refine leave residuals of that size: 20 u to 200 u of the sum, u = 1.1e-16; loops that are nearly
-/// singular leave up to fifty times that.
+/// refine leave residuals of that size: 20 u to 200 u of the sum, u = 1.1e-16. The bound leaves a
+/// factor of about fifty for loops that are nearly singular.
 /// Where a joint gapes by g, its point and axes differ by g between parent and child: g |f| and g |m| are allowed besides. Where
 /// its rates are off by s, those of rotors are known but for s times the rates (dense output lies off the constraints).
 inline constexpr double kBalance = 1e-12;
