@@ -186,7 +186,7 @@ TEST_F(Live, BrowserThatWasOpenedIsWaitedFor) {
 }
 
 TEST_F(Live, CtrlCEndsTheRunAndThePageIsTold) {
-  Served served(run_for("1e5"));
+  Served served(run_for("5000"));
   ASSERT_GT(served.port(), 0) << served.err();
   LiveClient client(served.port());
   LiveClient::Message first = client.next();
