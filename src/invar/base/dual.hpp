@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <Eigen/Core>
 #include <cmath>
+
+#include "invar/base/alignment.hpp"
 
 namespace invar {
 

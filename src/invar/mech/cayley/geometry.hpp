@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <Eigen/Core>
 #include <Eigen/Geometry>
 #include <cmath>
+
+#include "invar/base/alignment.hpp"
 
 namespace invar::cayley {
 
