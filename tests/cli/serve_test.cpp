@@ -237,11 +237,13 @@ class Path {
 };
 
 TEST_F(Serve, OpensTheBrowserThatIsFoundWithTheAddressAlone) {
-  const Path path(folder_.path());
   {
+    const Folder empty;
+    const Path path(empty.path());
     Served served({"view", out()});
     ASSERT_GT(served.port(), 0) << "without a browser it serves all the same";
   }
+  const Path path(folder_.path());
   write_file(folder_ / "xdg-open", "#!/bin/sh\necho \"$# $1\" >'" + (folder_ / "part") + "'\n/bin/ls /proc/self/fd >>'" +
                                        (folder_ / "part") + "'\n/bin/mv '" + (folder_ / "part") + "' '" + (folder_ / "asked") +
                                        "'\n");
