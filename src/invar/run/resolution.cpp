@@ -26,6 +26,7 @@ void Resolution::enter(const Leg& leg, bool fixed_steps, double t, double end) {
   const Model& model = *leg.model;
   period_ = (end - t) / kLooks;
   next_gaps_ = t;
+  parts_.enter(leg);
   for (const Joint& joint : model.joints())
     has_energy_ = has_energy_ && !(joint.has_spring && joint.spring_law == SpringLaw::EulerPrinted);
   places_.clear();
@@ -66,6 +67,7 @@ void Resolution::enter(const Leg& leg, bool fixed_steps, double t, double end) {
 
 void Resolution::step(const Leg& leg, double t, double h, const Observation& seen) {
   at_fresh_ = false;
+  parts_.step(leg);
   for (Place& place : places_) look(leg, place, t, h / std::max(1, seen.substeps));
   if (t >= next_gaps_ || seen.error.position > kGrown * gap_seen_) {
     look_at_gaps(leg, t);
@@ -161,6 +163,11 @@ std::string Resolution::sentence(const Tally& tally) const {
   if (has_energy_ && !(off <= kBalance * energies) && !(off <= kRounding * tally.energy_size))
     causes.push_back(fmt::format("the power balance is off by {:.3g} J, {:.3g} % of the energies turned over", off,
                                  energies > 0 ? 100 * off / energies : 100.0));
+  else if (const auto part = parts_.above(kBalance, kRounding))
+    causes.push_back(
+        fmt::format("body '{}' and what is joined to it, on which nothing acts, are off by {:.3g} J, {:.3g} % of the "
+                    "energies that they turned over",
+                    part->body, part->off, part->turned_over > 0 ? 100 * part->off / part->turned_over : 100.0));
   if (gap_.value > kGap)
     causes.push_back(fmt::format("{} ({:.3g} % of its size) at t = {:g} s", gap_.what, 100 * gap_.value, gap_.t));
   std::string out;

@@ -4,6 +4,7 @@
 
 #include "invar/mech/response.hpp"
 #include "invar/run/leg.hpp"
+#include "invar/run/part_balance.hpp"
 #include "invar/run/tally.hpp"
 
 // For the sources of this room only.
@@ -13,7 +14,7 @@ namespace invar {
 ///   step × fastest local rate   2     of springs, dampers, stops in contact, friction that sticks or turns round, tendons. Fixed
 ///                                     steps only: error control sees to it by itself. From 2 on a period has fewer than π
 ///                                     steps, semi-implicit methods are unstable, and rk4 soon is (2.8)
-///   power balance               1 %   of the energies that were turned over
+///   power balance               1 %   of the energies that were turned over; parts on which nothing acts also by themselves
 ///   joint gap                   1e-3  of the size of the smaller body at the joint; rad
 /// A rate is local: one freedom or tendon with the inertia that is felt along it (Response). Looked at after every step; inertias
 /// are computed at the start, at 32 instants of the run, and where a contact begins.
@@ -64,6 +65,7 @@ class Resolution {
   bool has_energy_ = true;     // of all springs: as printed, that of Euler angles has none, and nothing to balance
   bool at_fresh_ = false;      // response_ stands at the bodies of this step
   Worst worst_, gap_;
+  PartBalance parts_;
 };
 
 }  // namespace invar
