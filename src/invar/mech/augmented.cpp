@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/mech/part_solver.hpp"
 #include "invar/mech/passage.hpp"
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendons.hpp"
@@ -87,7 +88,12 @@ double Augmented::prepare_step(const State& x, double h, bool whole) {
 }
 
 double Augmented::prepare_step(const Bodies& bodies, const VecX& wound, double h, bool whole) {
-  return passage_ ? passage_->prepare(bodies, wound, h, whole, solver_.mobility().sine) : h;
+  if (!passage_) return h;
+  const bool passed = passes();
+  const double longest = passage_->prepare(bodies, wound, h, whole, solver_.mobility().sine);
+  // A motion that began in a singular configuration has another rank behind it.
+  for (int k = 0; passed && !passes() && k < solver_.pieces(); ++k) solver_.piece(k).count_again(bodies);
+  return longest;
 }
 
 void Augmented::bodies(const State& x, Bodies& out) const {

@@ -21,6 +21,7 @@ constexpr double kNotSolved = 1e-6;
 constexpr double kNotSolvedIdle = 1e-8;  // of the sine of the weakest idle direction
 constexpr double kSurelySolved = 1e-14;
 constexpr double kWatch = 1e-2;  // how far a pivot ratio may move before it counts as a change
+constexpr double kWorn = 1e-3;   // pivot ratios that are as good as any (see FrontFactor::choose)
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
@@ -37,13 +38,13 @@ FrontSolver::FrontSolver(const KktStructure& structure)
       dF_(VecX::Zero(structure.rows())),
       u_(VecX::Zero(6 * structure.bodies())) {}
 
-Verdict FrontSolver::decide(const KktProblem& problem) {
+Verdict FrontSolver::decide(const KktProblem& problem, const KnownRank& known) {
   INVAR_CHECK(problem.structure.rows() == structure_.rows() && problem.structure.touches() == structure_.touches(),
               "a solver serves problems of its own structure");
   forgotten_ = false;
   if (!rows_) rows_ = std::make_unique<FrontFactor>(structure_);
   row_length_ = row_lengths(problem);
-  const RowSort sort = sort_rows(*rows_, structure_, problem.jacobian, problem.compliance, tolerance_);
+  const RowSort sort = sort_rows(*rows_, structure_, problem.jacobian, problem.compliance, tolerance_, known);
   publish(problem, sort);
   loans_.take(problem);
   if (const Verdict verdict = place_directions(problem); !verdict.ok()) {
@@ -59,7 +60,7 @@ Verdict FrontSolver::decide(const KktProblem& problem) {
   reference_.assign(size(unknowns()), 1.0);
   b_ = y_ = VecX::Zero(unknowns());
   fresh_ = true;
-  weakened_ = strengthened_ = false;
+  weakened_ = strengthened_ = worn_ = false;
   return {};
 }
 
@@ -263,7 +264,7 @@ Verdict FrontSolver::factor(const KktProblem& problem) {
 
 // Masses enter these ratios, so they are compared with what they were when the decision was new, not with the threshold alone.
 void FrontSolver::watch_ratios() {
-  weakened_ = strengthened_ = false;
+  weakened_ = strengthened_ = worn_ = false;
   weakest_ = border_.empty() ? 1 : decision_.sigma * decision_.sigma;
   for (int r = 0; r < unknowns(); ++r) {
     double& reference = reference_[size(r)];
@@ -273,6 +274,7 @@ void FrontSolver::watch_ratios() {
     if (row && kept) weakest_ = std::min(weakest_, ratio);
     const bool weaker = kept && ratio < tolerance_.weak && ratio < kWatch * reference;
     const bool stronger = !kept && ratio > tolerance_.weak && ratio * kWatch > reference;
+    worn_ |= row && kept && ratio < kWorn && ratio < kWatch * reference && !decision_.redundant.empty();
     if ((weaker || stronger) && !rank_in_doubt()) doubtful_block_ = row ? structure_.block_of_row(r) : -1;
     weakened_ |= weaker;
     strengthened_ |= stronger;

@@ -24,8 +24,8 @@ class FrontSolver {
 
   /// Decides rank, redundant rows, border rows and where idle directions find their pivots at this configuration. Ends with
   /// NoInertia when the mass is not positive definite on ker J: idle_motion() then moves without inertia, most of all
-  /// verdict.body.
-  Verdict decide(const KktProblem& problem);
+  /// verdict.body. Off the constraints `known` tells redundant rows from independent ones.
+  Verdict decide(const KktProblem& problem, const KnownRank& known = {});
   const RankDecision& decision() const { return decision_; }
   /// After NoInertia: a motion x of all bodies (6 each, scaled twists, the largest of unit size) with J x = 0 and M x = 0, and
   /// the scaled twist (v, ℓ ω) of verdict.body in it.
@@ -51,6 +51,8 @@ class FrontSolver {
   bool weakened() const { return weakened_; }
   bool strengthened() const { return strengthened_; }
   bool rank_in_doubt() const { return weakened_ || strengthened_; }
+  /// Whether rows depend on others and those kept have lost strength since they were chosen: others may serve better.
+  bool worn() const { return worn_; }
   int doubtful_block() const { return doubtful_block_; }
   /// Squared sine between the weakest row that counts and those before it, at the last factor.
   double weakest() const { return weakest_; }
@@ -109,7 +111,7 @@ class FrontSolver {
   VecX row_length_;                    // rows: norms when last decided
   std::vector<double> reference_;      // unknowns: pivot ratios at the first factor after decide
   bool fresh_ = true, forgotten_ = false;
-  bool weakened_ = false, strengthened_ = false;
+  bool weakened_ = false, strengthened_ = false, worn_ = false;
   int doubtful_block_ = -1;
   double weakest_ = 1;
   double weakest_idle_ = 1;  // sine of the weakest idle direction when last decided

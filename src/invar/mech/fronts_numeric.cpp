@@ -289,7 +289,8 @@ void FrontFactor::choose(double weak) {
     int kept = front.pivots;
     note_ratios(front, kept);
     bool strong = true;
-    for (int i = 0; i < front.pivots; ++i) strong &= ratio(tree_.row_at[size(front.first_pivot + i)]) > kSurelyStrong;
+    for (int i = 0; i < front.pivots; ++i)
+      strong &= ratio(tree_.row_at[size(front.first_pivot + i)]) > std::max(kSurelyStrong, weak);
     if (!strong) {
       std::copy_n(backup_.begin(), numbers, panel(front));
       kept = factor_pivoted(front, weak);

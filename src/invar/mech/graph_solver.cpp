@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/mech/gaps.hpp"
+
 namespace invar {
 namespace {
 
@@ -13,7 +15,8 @@ constexpr double kProjected = 1e-14;  // of the reactions: what their projection
 }  // namespace
 
 GraphSolver::GraphSolver(const Model& model, const Scales& scales, const Piece& piece)
-    : scales_(scales),
+    : model_(model),
+      scales_(scales),
       bodies_(piece.bodies),
       assembly_(model, scales, piece),
       fronts_(assembly_.problem().structure),
@@ -22,6 +25,7 @@ GraphSolver::GraphSolver(const Model& model, const Scales& scales, const Piece& 
 
 void GraphSolver::refresh() {
   fronts_.forget();
+  decided_ = false;
   x_.setZero();
   F_.setZero();
 }
@@ -39,9 +43,15 @@ double GraphSolver::centripetal_at(const Bodies& bodies) const {
   return largest;
 }
 
+KnownRank GraphSolver::known(const Bodies& bodies, const KktInput& input) const {
+  if (input.settled || !decided_) return {};
+  return {decision().rank, noise_of_gaps(model_, scales_, assembly_.piece(), bodies)};
+}
+
 Verdict GraphSolver::decide(const Bodies& bodies, const KktInput& input) {
   assembly_.fill(bodies, input);
-  Verdict verdict = fronts_.decide(assembly_.problem());
+  Verdict verdict = fronts_.decide(assembly_.problem(), known(bodies, input));
+  decided_ = verdict.ok();
   if (verdict.ok()) verdict = fronts_.factor(assembly_.problem());  // later pivots are compared with those of this state
   return named(verdict);
 }
@@ -60,16 +70,22 @@ Verdict GraphSolver::check_rows_left_out(const Bodies& bodies) {
   const double scale = asked + x_.lpNorm<Eigen::Infinity>() + assembly_.force().lpNorm<Eigen::Infinity>();
   add_jacobian_times(assembly_.problem().structure, assembly_.problem().jacobian, x_, rest_);
   const double bound = scale + centripetal_at(bodies);
-  for (const int row : fronts_.decision().redundant)
-    if (std::abs(rest_[row]) > kContradiction * fronts_.row_length(row) * bound)
+  double noise = -1;  // asked for where it may matter
+  for (const int row : fronts_.decision().redundant) {
+    const double off = std::abs(rest_[row]) / (fronts_.row_length(row) * bound);
+    if (!(off > kContradiction)) continue;
+    if (noise < 0) noise = noise_of_gaps(model_, scales_, assembly_.piece(), bodies);
+    if (off > kContradiction + noise)
       return {Status::Contradictory, -1, assembly_.problem().structure.block_of_row(row), rest_[row]};
+  }
   return {};
 }
 
 // Factor and solve with the rows decided last.
 Verdict GraphSolver::solve_as_decided(const KktInput& input, bool& doubt) {
   Verdict verdict = input.again ? Verdict{} : fronts_.factor(assembly_.problem());
-  doubt = verdict.status == Status::Singular || fronts_.weakened() || (input.settled && fronts_.strengthened());
+  doubt =
+      verdict.status == Status::Singular || fronts_.weakened() || (input.settled && (fronts_.strengthened() || fronts_.worn()));
   if (!verdict.ok() || doubt) return verdict;
   verdict = fronts_.solve(assembly_.problem(), assembly_.force(), assembly_.gamma(), x_, F_);
   doubt = verdict.status == Status::NotConverged;
@@ -81,7 +97,8 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
   assembly_.fill(bodies, input);
   bool doubt = false;
   const auto solve_anew = [&] {
-    Verdict anew = fronts_.decide(assembly_.problem());
+    Verdict anew = fronts_.decide(assembly_.problem(), known(bodies, input));
+    decided_ = anew.ok();
     KktInput whole = input;
     whole.again = false;
     if (anew.ok()) anew = solve_as_decided(whole, doubt);
@@ -96,6 +113,7 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
     if (verdict.ok()) verdict = check_rows_left_out(bodies);
   }
   if (!verdict.ok()) return named(verdict);
+  decided_ = true;
   assembly_.accelerations(x_, accelerations);
   assembly_.reactions(F_, reactions);
   return {};
@@ -103,16 +121,22 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
 
 Redundancy GraphSolver::analyse(const Bodies& bodies) {
   assembly_.fill(bodies, KktInput{});
-  return invar::analyse(assembly_.problem(), fronts_);
+  return analyse_filled(bodies);
+}
+
+// States between steps, where a recording looks, lie off the constraints like stages.
+Redundancy GraphSolver::analyse_filled(const Bodies& bodies) {
+  if (!analyst_) analyst_ = std::make_unique<FrontSolver>(assembly_.problem().structure);
+  return invar::analyse(assembly_.problem(), *analyst_, known(bodies, KktInput{}));
 }
 
 // Self-stress out of F_. Where a row nearly depends on the others, passes over the bodies do not reach round-off, and what they
 // take away would move something: there a basis of the self-stresses serves.
-void GraphSolver::project() {
+void GraphSolver::project(const Bodies& bodies) {
   dF_ = F_;
   least_norm_->project(assembly_.problem(), F_);
   if (least_norm_->residual() <= kProjected) return;
-  const Redundancy redundancy = invar::analyse(assembly_.problem(), fronts_);
+  const Redundancy redundancy = analyse_filled(bodies);
   F_ = redundancy.verdict.ok() ? redundancy.least_norm(dF_) : dF_;
 }
 
@@ -127,7 +151,7 @@ void GraphSolver::least_norm(const Bodies& bodies, const KktInput& input, Accele
   const KktProblem& problem = assembly_.problem();
   x_ = assembly_.motion(accelerations);
   F_ = assembly_.multipliers(x_, reactions, couplings);
-  project();
+  project(bodies);
 
   // One step of refinement on both residuals, where the elimination left more than round-off.
   kkt_residual(problem, assembly_.force(), assembly_.gamma(), x_, F_, rf_, rg_);
@@ -136,7 +160,7 @@ void GraphSolver::least_norm(const Bodies& bodies, const KktInput& input, Accele
   const bool rough = rf_.lpNorm<Eigen::Infinity>() > kRough * scale || rg_.lpNorm<Eigen::Infinity>() > kRough * scale;
   if (rough && fronts_.factor(problem).ok() && fronts_.solve(problem, rf_, rg_, dx_, dF_).ok()) {
     x_ += dx_, F_ += dF_;
-    project();
+    project(bodies);
   }
   assembly_.accelerations(x_, accelerations);
   assembly_.reactions(F_, reactions);

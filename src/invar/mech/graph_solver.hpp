@@ -7,8 +7,9 @@
 namespace invar {
 
 /// The unreduced equations over the joint graph, in fronts: many loops, massless bodies, ideal rods. The one place where it is
-/// decided which rows count: at the first state, and again whenever a pivot tells that the rank may have changed. (A row that
-/// was left out and seems to count is believed at settled states only: off the constraints dependent rows seem independent.)
+/// decided which rows count: at the first state, and again whenever a pivot tells that the rank may have changed, or that others
+/// serve better. (Off the constraints dependent rows seem independent: there a row counts beyond the rank known before only where
+/// the gaps of joints cannot explain it.)
 /// No heap but where the rank is decided.
 class GraphSolver final : public KktSolver {
  public:
@@ -30,7 +31,8 @@ class GraphSolver final : public KktSolver {
   /// A joint with a row that was left out; -1 where there is none.
   int joint_left_out() const;
 
-  /// Self-stresses, shares and groups at these bodies; allocates, for evaluations and reports.
+  /// Self-stresses, shares and groups at these bodies; allocates, for evaluations and reports. Whoever looks changes nothing: the
+  /// rows that solve() keeps stay as they are.
   Redundancy analyse(const Bodies& bodies);
   /// Replaces the reactions and coupling efforts of a solution by those that cause the same motion and have the least sum
   /// of |f|² + |m|²/l² (l of the connected part) at the joint points; accelerations are refined along. Takes memory the first
@@ -42,15 +44,20 @@ class GraphSolver final : public KktSolver {
 
  private:
   Verdict named(Verdict verdict) const;
+  KnownRank known(const Bodies& bodies, const KktInput& input) const;
   Verdict check_rows_left_out(const Bodies& bodies);
   double centripetal_at(const Bodies& bodies) const;
-  void project();
+  Redundancy analyse_filled(const Bodies& bodies);
+  void project(const Bodies& bodies);
   Verdict solve_as_decided(const KktInput& input, bool& doubt);
 
+  const Model& model_;
   const Scales& scales_;
   std::vector<int> bodies_;  // of the piece
+  bool decided_ = false;
   KktAssembly assembly_;
   FrontSolver fronts_;
+  std::unique_ptr<FrontSolver> analyst_;  // decides for analyses
   std::unique_ptr<LeastNorm> least_norm_;
   VecX x_, F_;              // 6 bodies, rows
   VecX rest_;               // rows

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/mech/gaps.hpp"
 #include "invar/mech/verdicts.hpp"
 
 namespace invar {
@@ -13,6 +14,7 @@ namespace {
 // seen), so below kLossy, where 1e-12 would no longer be kept, the fronts take over, which refine. Below kWeak they treat weak
 // rows as a border, and the mechanism counts as nearly singular; rows left out are told from zero above kNoise.
 constexpr double kLossy = 1e-3;
+constexpr double kLossyInside = 1e-4;  // within a step, where rows are redundant
 constexpr double kWeak = 1e-6;
 constexpr double kNoise = 1e-9;
 constexpr double kGrown = 100;
@@ -37,7 +39,7 @@ void PartSolver::begin() {
   for (const int j : piece_.joints) mobility_.rows += model_.joints()[j].rows();
   mobility_.rank = tree_rows_;
   mobility_.freedoms = 6 * static_cast<int>(piece_.bodies.size()) - tree_rows_;
-  decided_ = tree_fails_ = false;
+  decided_ = tree_fails_ = by_graph_ = false;
   left_seen_ = 0;
   if (tree_ && tree_->closure_rows() == 0)
     used_ = tree_.get();
@@ -77,6 +79,10 @@ Verdict PartSolver::decide(const Bodies& bodies, const KktInput& input) {
   return verdict;
 }
 
+void PartSolver::count_again(const Bodies& bodies) {
+  if (closes_loops() && decided_) decide(bodies, KktInput{.dynamics = false});
+}
+
 Verdict PartSolver::solve_graph(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                                 std::vector<Wrench>& reactions) {
   used_ = &graph();
@@ -85,6 +91,13 @@ Verdict PartSolver::solve_graph(const Bodies& bodies, const KktInput& input, Acc
   mobility_.sine = std::sqrt(std::max(0.0, graph().weakest()));
   if (!tree_ || tree_fails_) mobility_.near_singular = !graph().decision().border.empty();
   return verdict;
+}
+
+// Whether the fronts should take over.
+bool PartSolver::too_lossy(double weakest, bool settled) {
+  if (mobility_.rank == mobility_.rows) return weakest < kLossy;
+  if (settled) by_graph_ = weakest < kLossy;
+  return by_graph_ || weakest < kLossyInside;
 }
 
 Verdict PartSolver::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
@@ -108,7 +121,7 @@ Verdict PartSolver::solve(const Bodies& bodies, const KktInput& input, Accelerat
   const double weakest = verdict.status == Status::Singular ? 0 : tree_->weakest_kept();
   mobility_.near_singular = weakest < kWeak;
   mobility_.joint = tree_->weakest_joint();
-  if (weakest < kLossy) {
+  if (too_lossy(weakest, input.settled)) {
     verdict = solve_graph(bodies, input, accelerations, reactions);
     mobility_.sine = std::sqrt(std::max(0.0, weakest));
     return verdict;
@@ -118,7 +131,8 @@ Verdict PartSolver::solve(const Bodies& bodies, const KktInput& input, Accelerat
   const double left = tree_->strongest_left();
   if (left < kNoise) left_seen_ = 0;
   const bool grown = input.settled && left > kGrown * left_seen_;
-  if (left > kNoise && (grown || verdict.status == Status::Contradictory)) {
+  const bool contradicts = left > kNoise && verdict.status == Status::Contradictory;
+  if ((left > kNoise && grown) || (contradicts && std::sqrt(left) > noise_of_gaps(model_, scales_, piece_, bodies))) {
     const int before = mobility_.rank;
     if (const Verdict v = decide(bodies, input); !v.ok()) return v;
     left_seen_ = left;

@@ -12,7 +12,9 @@ namespace invar {
 /// as long as loops are few and pivots are sound, the fronts otherwise (many loops, massless links that a tree leaves hanging,
 /// configurations near a singularity). The number of independent rows is decided at the first state and again where a settled
 /// state gives reason to (stages of a step lie off the constraints, where rows that depend on each other only on them seem not
-/// to); an ordinary call compares. Only a decision takes memory. Law: the same accelerations whichever way is taken.
+/// to); an ordinary call compares. Only a decision takes memory. Law: the same accelerations whichever way is taken, to round-off
+/// where no row is redundant, and on the constraints; off them every way leaves out rows of its own, so that with redundant rows
+/// the way is chosen at settled states and kept through a step.
 class PartSolver final : public KktSolver {
  public:
   PartSolver(const Model& model, const Scales& scales, const Piece& piece);
@@ -24,6 +26,9 @@ class PartSolver final : public KktSolver {
   Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                 std::vector<Wrench>& reactions) override;
   double coupling_effort(int coupling) const override { return used_->coupling_effort(coupling); }
+
+  /// Decides the rank anew; a failure shows again in the next solve.
+  void count_again(const Bodies& bodies);
 
   const Mobility& mobility() const { return mobility_; }
   /// Whether there are rows beside those of a spanning tree.
@@ -41,6 +46,7 @@ class PartSolver final : public KktSolver {
   Verdict solve_graph(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions);
   Verdict solve_again(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions);
   void note_rank();
+  bool too_lossy(double weakest, bool settled);
   void begin();
 
   const Model& model_;
@@ -52,6 +58,7 @@ class PartSolver final : public KktSolver {
   KktSolver* used_ = nullptr;           // by the last call
   bool decided_ = false;
   double left_seen_ = 0;     // strongest row left out when the rank was decided last
+  bool by_graph_ = false;    // since the last settled state
   bool tree_fails_ = false;  // a link without inertia hangs loose in the tree: always take the graph
   Mobility mobility_;
 };

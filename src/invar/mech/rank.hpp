@@ -15,6 +15,13 @@ struct RankTolerance {
   double singular = 1e-10;  ///< smallest singular value that counts as independent
 };
 
+/// What is known already where a rank is decided off the constraints (at the stages of a step): rows that depend on others where
+/// joints are closed stand out there by up to `noise`, a sine. What is below it does not count beyond the rank known before.
+struct KnownRank {
+  int rank = 0;
+  double noise = 0;
+};
+
 /// Which rows of J count. Decided from geometry alone (every mass set to one), so masses cannot blur it.
 struct RankDecision {
   int rank = 0;                ///< of the rows without compliance

@@ -20,10 +20,10 @@ std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 }  // namespace
 
-Redundancy analyse(const KktProblem& problem, FrontSolver& solver) {
+Redundancy analyse(const KktProblem& problem, FrontSolver& solver, const KnownRank& known) {
   Redundancy out;
   out.structure_ = problem.structure;
-  out.verdict = solver.decide(problem);
+  out.verdict = solver.decide(problem, known);
   out.group_of_block.assign(size(problem.structure.blocks()), -1);
   out.share = VecX::Zero(problem.structure.rows());
   out.n_.resize(problem.structure.rows(), 0);

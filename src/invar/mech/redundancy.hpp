@@ -46,7 +46,7 @@ class Redundancy {
   MatX basis() const;
 
  private:
-  friend Redundancy analyse(const KktProblem& problem, FrontSolver& solver);
+  friend Redundancy analyse(const KktProblem& problem, FrontSolver& solver, const KnownRank& known);
   void orthogonalize();
   void measure_shares();
   void find_groups();
@@ -60,6 +60,6 @@ class Redundancy {
 };
 
 /// Decides the rank at this configuration (the solver keeps the decision) and analyses its self-stresses.
-Redundancy analyse(const KktProblem& problem, FrontSolver& solver);
+Redundancy analyse(const KktProblem& problem, FrontSolver& solver, const KnownRank& known = {});
 
 }  // namespace invar

@@ -13,6 +13,8 @@ namespace {
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
+constexpr double kFar = 0.03;  // noise, a sine, that may be larger than that of rows that count
+
 struct Candidate {
   int row = 0;
   double length = 1;  // |J_r|
@@ -23,12 +25,13 @@ struct Candidate {
 class Sorter {
  public:
   Sorter(FrontFactor& factor, const KktStructure& s, const std::vector<Mat6>& jacobian, const VecX& compliance,
-         const RankTolerance& tol)
+         const RankTolerance& tol, const KnownRank& known)
       : factor_(factor),
         s_(s),
         jacobian_(jacobian),
         compliance_(compliance),
         tol_(tol),
+        known_(known),
         n_(VecX::Zero(s.rows())),
         g_(VecX::Zero(6 * s.bodies())),
         b_(VecX::Zero(s.rows())),
@@ -36,10 +39,12 @@ class Sorter {
 
   RowSort run() {
     factor_.take_neutral(jacobian_, compliance_);
-    factor_.choose(tol_.weak);
+    const int known = known_.rank + static_cast<int>((compliance_.array() > 0).count());
+    choose(known);
     std::vector<Candidate> candidates;
     for (int row : factor_.row_at())
       if (!factor_.kept(row)) question(row, candidates);
+    wanted_ = known - factor_.rows_kept();
     for (Candidate& c : candidates) orthogonalize(c);
     separate(candidates);
     estimate_sigma();
@@ -47,6 +52,15 @@ class Sorter {
   }
 
  private:
+  // Far off the constraints no threshold tells dependent rows from weak ones: then the strongest are kept, no more than the rank
+  // known before, and the others follow as a border.
+  void choose(int known) {
+    const bool far = known_.rank > 0 && known_.noise > kFar;
+    double weak = far ? tol_.weak : std::max(tol_.weak, known_.noise * known_.noise);
+    factor_.choose(weak);
+    while (far && factor_.rows_kept() > known && weak < 1) factor_.choose(weak *= 4);
+  }
+
   double length_of(int row) const {
     const KktBlock& block = s_.block(s_.block_of_row(row));
     double sum = compliance_[row] > 0 ? 1.0 : 0.0;
@@ -150,7 +164,8 @@ class Sorter {
           std::max_element(left.begin(), left.end(), [](auto a, auto b) { return a->g.squaredNorm() < b->g.squaredNorm(); });
       Candidate& chosen = **best;
       const double norm = chosen.g.norm();
-      if (!(norm > tol_.singular)) break;
+      const bool wanted = static_cast<int>(out_.border.size()) < wanted_;
+      if (!(norm > (wanted ? tol_.singular : std::max(tol_.singular, known_.noise)))) break;
       left.erase(best);
       const double sigma = norm / chosen.n.norm();
       weakest = weakest < 0 ? sigma : std::min(weakest, sigma);
@@ -201,6 +216,8 @@ class Sorter {
   const std::vector<Mat6>& jacobian_;
   const VecX& compliance_;
   RankTolerance tol_;
+  KnownRank known_;
+  int wanted_ = 0;  // rows beside those kept that the known rank asks for
   VecX n_, g_, b_;  // rows, 6 bodies, rows
   std::vector<int> stamp_, rows_, touched_;
   RowSort out_;
@@ -219,8 +236,8 @@ void apply_joint_matrix(const KktStructure& s, const std::vector<Mat6>& jacobian
 }
 
 RowSort sort_rows(FrontFactor& factor, const KktStructure& structure, const std::vector<Mat6>& jacobian, const VecX& compliance,
-                  const RankTolerance& tolerance) {
-  return Sorter(factor, structure, jacobian, compliance, tolerance).run();
+                  const RankTolerance& tolerance, const KnownRank& known) {
+  return Sorter(factor, structure, jacobian, compliance, tolerance, known).run();
 }
 
 }  // namespace invar

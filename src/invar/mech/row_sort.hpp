@@ -20,9 +20,9 @@ struct RowSort {
   double sigma = 0;  ///< smallest singular value of the rows kept, estimated
 };
 
-/// Leaves the neutral factor of the rows kept in `factor`.
+/// Leaves the neutral factor of the rows kept in `factor`. Off the constraints `known` says how many rows count in any case.
 RowSort sort_rows(FrontFactor& factor, const KktStructure& structure, const std::vector<Mat6>& jacobian, const VecX& compliance,
-                  const RankTolerance& tolerance);
+                  const RankTolerance& tolerance, const KnownRank& known = {});
 
 /// y = J W Jᵀ n + c n; without W the neutral metric (W = 1, c = 1 where c > 0). `body` is work of 6 entries per body.
 void apply_joint_matrix(const KktStructure& s, const std::vector<Mat6>& jacobian, const std::vector<Mat6>* W,

@@ -62,6 +62,18 @@ int Singularities::rank_of_all(std::size_t group, int of_group) const {
   return rank;
 }
 
+std::vector<Bodies> Singularities::motions_at(std::size_t group, const VecX& q, const LoopRank& there) const {
+  const Loops::Group& g = loops_.groups()[group];
+  std::vector<Bodies> out;
+  for (Eigen::Index c = there.rank; c < there.right.cols(); ++c) {
+    VecX v = VecX::Zero(loops_.tree().nv());
+    for (Eigen::Index i = 0; i < there.right.rows(); ++i)
+      v[g.freedoms[static_cast<std::size_t>(i)]] = there.right(i, c) / g.scale[i];
+    loops_.tree().place(q, v, out.emplace_back());
+  }
+  return out;
+}
+
 void Singularities::begin(const Bodies& bodies, const VecX& wound) {
   wound_ = wound;
   std::fill(regular_.begin(), regular_.end(), 0);
@@ -135,6 +147,9 @@ void Singularities::locate(std::size_t group, const Look& a, const Look& b, int 
         }
       const LoopRank there = sigma_at(0.5 * (low + high), kLocated);
       if (there.rank < regular_[group]) {
+        VecX q = a.q;
+        loops_.move(group, u, q);
+        out.motions = motions_at(group, q, there);
         out.rank = rank_of_all(group, there.rank);
         out.theta = std::clamp(from + (to - from) * 0.5 * (low + high) / length, from, to);
       }

@@ -29,6 +29,9 @@ class Singularities {
     double theta;        ///< where in the step, 0 to 1
     int rank, freedoms;  ///< counted there
     int joint;           ///< one on the loops that cross
+    /// The motions that all rows of these loops allow in the singular configuration, a basis: there, with unit velocities. Empty
+    /// where it was not located.
+    std::vector<Bodies> motions = {};
   };
   /// Bodies at a place 0 <= theta <= 1 of the step.
   using Between = std::function<void(double, Bodies&)>;
@@ -45,6 +48,7 @@ class Singularities {
   int crossed(std::size_t group, const Look& a, const VecX& q_b);
   void locate(std::size_t group, const Look& a, const Look& b, int directions, double from, double to);
   int rank_of_all(std::size_t group, int of_group) const;
+  std::vector<Bodies> motions_at(std::size_t group, const VecX& q, const LoopRank& there) const;
   bool calm(double distance, double sine);
 
   Loops loops_;

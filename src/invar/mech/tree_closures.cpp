@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "invar/mech/gaps.hpp"
 #include "invar/mech/joint_rows.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/tree_store.hpp"
@@ -20,6 +21,8 @@ namespace {
 
 // Pivots that differ by less are equal, and the first row of them is taken: rounding must not choose.
 constexpr double kTie = 1e-8;
+// A row that was chosen is kept until another one is this much stronger, as squares of sines in the inertia metric.
+constexpr double kFaithful = 1e4;
 
 struct End {
   int slot;  // 0: ground
@@ -163,31 +166,56 @@ void TreeSolver::start_coupling_row(int c, const Bodies& bodies, const KktInput&
   start_dual_row(closure.row, coupling.of, coupling.of_freedom, -closure.unit * p.slope, bodies, input.dynamics);
 }
 
-Verdict TreeSolver::solve_closures(const Bodies& bodies, bool dynamics) {
+Verdict TreeSolver::solve_closures(const Bodies& bodies, const KktInput& input) {
   const Store& s = *store_;
-  if (const Verdict verdict = factor_closures(); !verdict.ok()) return verdict;
+  if (const Verdict verdict = factor_closures(input.settled && !input.dynamics); !verdict.ok()) return verdict;
   if (!s.loans.empty())
     if (const Verdict verdict = factor_loans(); !verdict.ok()) return verdict;
   reduce_right();
   if (!s.loans.empty()) find_loan_motion();
   // A row left out must agree with the others: what is left of its right side is an acceleration nobody can give. In a projection
   // the residual is the judge, not this.
-  if (dynamics && rank_ < rows_) {
+  if (input.dynamics && rank_ < rows_) {
     double scale = model_.gravity().norm();
     for (const double right : s.right) scale = std::max(scale, std::abs(right));
     double centripetal = 0;
     for (const int b : piece_.bodies) centripetal = std::max(centripetal, scales_.length_at(b) * bodies[b].w_WB.squaredNorm());
-    const double bound = kContradiction * (scale + centripetal);
-    for (int k = rank_; k < rows_; ++k)
-      if (std::abs(s.reduced[k]) > bound) return {Status::Contradictory, -1, joint_of_row(s.order[k]), s.reduced[k]};
+    double noise = -1;  // asked for where it may matter
+    for (int k = rank_; k < rows_; ++k) {
+      const double off = std::abs(s.reduced[k]) / (scale + centripetal);
+      if (!(off > kContradiction)) continue;
+      if (noise < 0) noise = noise_of_gaps(model_, scales_, piece_, bodies);
+      if (off > kContradiction + noise) return {Status::Contradictory, -1, joint_of_row(s.order[k]), s.reduced[k]};
+    }
   }
   find_multipliers();
   return {};
 }
 
-// L D Lᵀ of Lambda, always on the row with the largest pivot over its own diagonal; rows beyond the rank carry nothing.
-// L stands below the diagonal and 1/D on it, in the order of elimination: rows and columns are swapped along the way.
-Verdict TreeSolver::factor_closures() {
+void TreeSolver::set_closure_rank(int rank) {
+  if (rank != wanted_rank_) chosen_ = 0;
+  wanted_rank_ = rank;
+}
+
+// The place of the next pivot from k on: the row chosen at the last settled state (tree_choice.cpp), unless it has become weak,
+// or the largest pivot over its own diagonal; and how large that is.
+int TreeSolver::next_pivot(int k, double& strongest) const {
+  const Store& s = *store_;
+  const auto ratio = [&](int i) { return s.lambda[static_cast<std::size_t>(i) * (rows_ + 1)] / s.diagonal[i]; };
+  int best = k;
+  strongest = ratio(k);
+  for (int i = k + 1; i < rows_; ++i)
+    if (const double r = ratio(i); r > (1 + kTie) * strongest) strongest = r, best = i;
+  if (k >= chosen_) return best;
+  const auto place = std::find(s.order.begin() + k, s.order.end(), s.chosen[k]);
+  if (place == s.order.end()) return best;
+  const int before = static_cast<int>(place - s.order.begin());
+  return kFaithful * ratio(before) >= strongest ? before : best;
+}
+
+// L D Lᵀ of Lambda, where rows depend on each other over those that were chosen; rows beyond the rank carry nothing. L stands
+// below the diagonal and 1/D on it, in the order of elimination: rows and columns are swapped along the way.
+Verdict TreeSolver::factor_closures(bool settled) {
   Store& s = *store_;
   const int n = rows_;
   double* L = s.lambda.data();
@@ -201,21 +229,19 @@ Verdict TreeSolver::factor_closures() {
     s.diagonal[i] = row(i)[i] > least ? row(i)[i] : std::numeric_limits<double>::infinity();
   }
   weakest_kept_ = 1, strongest_left_ = 0, weakest_row_ = -1, rank_ = n;
+  if (settled && wanted_rank_ >= 0 && wanted_rank_ != n) choose_rows();
 
   for (int k = 0; k < n; ++k) {
     // The next pivot; where all rows are known to be independent their own order will do.
-    int best = k;
-    double ratio = row(k)[k] / s.diagonal[k];
-    if (wanted_rank_ != n)
-      for (int i = k + 1; i < n; ++i)
-        if (const double r = row(i)[i] / s.diagonal[i]; r > (1 + kTie) * ratio) ratio = r, best = i;
-    if (wanted_rank_ >= 0 ? k >= wanted_rank_ : ratio < 1e-11) {
-      strongest_left_ = ratio;
+    double strongest = row(k)[k] / s.diagonal[k];
+    const int next = wanted_rank_ == n ? k : next_pivot(k, strongest);
+    if (wanted_rank_ >= 0 ? k >= wanted_rank_ : strongest < 1e-11) {
+      strongest_left_ = strongest;
       rank_ = k;
       break;
     }
-    if (best != k) swap_rows(k, best);
-    const double pivot = row(k)[k];
+    if (next != k) swap_rows(k, next);
+    const double pivot = row(k)[k], ratio = pivot / s.diagonal[k];
     if (!(pivot > 0)) return {Status::Singular, -1, joint_of_row(s.order[k]), pivot};
     if (const double weakness = std::min(ratio, pivot * s.total_mass); weakness < weakest_kept_)
       weakest_kept_ = weakness, weakest_row_ = s.order[k];
@@ -231,7 +257,6 @@ Verdict TreeSolver::factor_closures() {
       for (int j = k + 1; j <= i; ++j) target[j] -= l * column[j];
     }
   }
-
   return {};
 }
 

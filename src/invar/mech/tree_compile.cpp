@@ -229,6 +229,10 @@ void TreeSolver::compile_columns() {
   s.pivot_column.assign(rows_, 0);
   s.reduced.assign(rows_, 0);
   s.order.assign(rows_, 0);
+  s.chosen.assign(rows_, 0);
+  s.gram.assign(static_cast<std::size_t>(rows_) * rows_, 0);
+  s.carried.assign(s.columns.size(), {});
+  s.entries.assign(3 * s.columns.size(), 0);
   s.direction.assign(rows_, Vec6::Zero());
   mark_starts();
 }
@@ -299,7 +303,7 @@ bool TreeSolver::refresh() {
   compile_links();
   compile_balls();
   drop_loans();
-  rank_ = 0, wanted_rank_ = -1;
+  rank_ = 0, wanted_rank_ = -1, chosen_ = 0;
   weakest_kept_ = 1, strongest_left_ = 0;
   weakest_row_ = -1;
   kept_ = false;

@@ -34,7 +34,7 @@ Verdict TreeSolver::solve(const Bodies& bodies, const KktInput& input, Accelerat
   kept_ = false;
   if (const Verdict verdict = eliminate_with_loans(bodies, input, port); !verdict.ok()) return verdict;
   if (rows_ > 0) {
-    if (const Verdict verdict = solve_closures(bodies, input.dynamics); !verdict.ok()) return verdict;
+    if (const Verdict verdict = solve_closures(bodies, input); !verdict.ok()) return verdict;
     apply_multipliers();
   }
   expand(input, accelerations, reactions);

@@ -29,7 +29,8 @@ class TreeSolver final : public KktSolver {
   /// another one now. No heap.
   bool refresh();
 
-  /// Closure rows that depend on others get no force; see closure_rank(). Again without dynamics: only loads pass.
+  /// Closure rows that depend on others get no force; see closure_rank(). Which ones do is chosen at settled states and stays as
+  /// it is through the stages of a step. Again without dynamics: only loads pass.
   Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                 std::vector<Wrench>& reactions) override;
 
@@ -39,7 +40,7 @@ class TreeSolver final : public KktSolver {
   /// Those of them that are rotors of cut joints: never dependent.
   int rotor_rows() const { return rotors_; }
   /// The number of independent rows if somebody knows better (an analysis of the geometry); -1: count pivots.
-  void set_closure_rank(int rank) { wanted_rank_ = rank; }
+  void set_closure_rank(int rank);
   /// Smallest accepted and largest rejected pivot of the last solve as squared sines: over its own diagonal entry, and (accepted
   /// ones) over what moving everything would give.
   double weakest_kept() const { return weakest_kept_; }
@@ -73,8 +74,14 @@ class TreeSolver final : public KktSolver {
   Verdict factor_loans();
   void find_loan_motion();
   void apply_loan_motion();
-  Verdict solve_closures(const Bodies& bodies, bool dynamics);
-  Verdict factor_closures();
+  Verdict solve_closures(const Bodies& bodies, const KktInput& input);
+  Verdict factor_closures(bool settled);
+  int next_pivot(int k, double& strongest) const;
+  void choose_rows();
+  void fill_gram();
+  void add_to_gram(int slot, int freedom, bool angular);
+  template <class Along>
+  void see_freedoms(int slot, int freedoms, Along&& along);
   void reduce_right();
   void find_multipliers();
   void swap_rows(int a, int b);
@@ -95,6 +102,7 @@ class TreeSolver final : public KktSolver {
   int rows_ = 0, rotors_ = 0, rank_ = 0, wanted_rank_ = -1;
   double weakest_kept_ = 1, strongest_left_ = 0;
   int weakest_row_ = -1;
+  int chosen_ = 0;                                // rows chosen at the last settled state, in Store::chosen
   int doubtful_slot_ = 0, doubtful_freedom_ = 0;  // where the last elimination met no inertia, or inertia where it had lent some
   bool returned_ = false;                         // it was the latter
   bool kept_ = false;                             // the last solve was without dynamics: what it found out can be used again

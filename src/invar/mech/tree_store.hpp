@@ -90,6 +90,10 @@ struct TreeSolver::Store {
   std::vector<double> pivot_column;       // rows
   std::vector<double> reduced;            // rows: of the right side, in order of elimination
   std::vector<int> order;                 // rows in order of elimination
+  std::vector<int> chosen;                // rows: those kept at the last settled state, in order of elimination
+  std::vector<double> gram;               // rows x rows: Φ Φᵀ there, and what is left of it
+  std::vector<RowStart> carried;          // columns: the wrenches of rows, carried inwards
+  std::vector<double> entries;            // columns x 3: Φ of the freedoms of one link
   std::vector<Vec6> direction;            // rows: (moment; force) on the child at the joint point, World (closure joints)
   std::vector<Vec3> p_BO;                 // slots: reference point in the body frame
   std::vector<double> masses, moments;    // slots: of the subtree, for the floors

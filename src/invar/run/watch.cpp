@@ -6,9 +6,14 @@
 #include <algorithm>
 
 #include "invar/mech/kinematics.hpp"
+#include "invar/mech/unbounded.hpp"
 
 namespace invar {
 namespace {
+
+constexpr double kAside = 0.1;    // of a step: over which the slope of velocities is taken
+constexpr double kMissed = 1e-3;  // of the work
+constexpr double kSlopes = 10;    // times the error of slopes
 
 std::string_view name_of(const Model& model, int joint) {
   return joint < 0 ? std::string_view() : model.joints()[static_cast<std::size_t>(joint)].name;
@@ -34,7 +39,7 @@ void Watch::enter(const Leg& leg, double t, const State& x) {
   look_at_tendons(leg, t);
 }
 
-Verdict Watch::step(const Leg& leg, double t, const State& x) {
+Verdict Watch::step(Leg& leg, double t, const State& x) {
   look_at_coordinates(leg, t);
   look_at_rank(leg, t, x);
   look_at_tendons(leg, t);
@@ -43,7 +48,7 @@ Verdict Watch::step(const Leg& leg, double t, const State& x) {
 
 // A loop that crosses a singular configuration has other freedoms there: counted there, and said. Steppers do not solve the
 // unreduced equations, so nobody knows the sine of their weakest row.
-void Watch::look_at_rank(const Leg& leg, double t, const State& x) {
+void Watch::look_at_rank(Leg& leg, double t, const State& x) {
   const Mobility& now = leg.formulation->mobility();
   const auto between = [&](double theta, Bodies& out) {
     leg.integrator->interpolate(leg.system, theta, between_);
@@ -56,6 +61,7 @@ void Watch::look_at_rank(const Leg& leg, double t, const State& x) {
       return fmt::format("passed a singular configuration{}, where rank is {} and mobility {}", at_joint(*leg.model, c.joint),
                          c.rank, c.freedoms);
     });
+    look_at_reactions(leg, t, x, c, between);
   }
   // Loops that are too large to be watched: what the solver counted.
   if (!singularities_->watches() && now.changes != mobility_.changes)
@@ -66,6 +72,34 @@ void Watch::look_at_rank(const Leg& leg, double t, const State& x) {
   look_at_coordinates_end(leg, t);
   mobility_ = now;
   t_ = t;
+}
+
+// Reactions that would have to do work on a motion that joints allow there only do not exist; on the way there they grow like the
+// reciprocal of the distance. The motion itself is smooth: its accelerations are the slopes of its velocities.
+void Watch::look_at_reactions(Leg& leg, double t, const State& x, const Singularities::Crossing& crossing,
+                              const Singularities::Between& between) {
+  const double middle = std::clamp(crossing.theta, kAside, 1 - kAside), h = t - t_;
+  Bodies before, after, there;
+  between(middle - kAside, before);
+  between(middle + kAside, after);
+  between(crossing.theta, there);
+  Accelerations accelerations(there.size());
+  for (std::size_t b = 0; b < there.size(); ++b) {
+    accelerations[b].a_WC = (after[b].v_WC - before[b].v_WC) / (2 * kAside * h);
+    accelerations[b].alpha_WB = (after[b].w_WB - before[b].w_WB) / (2 * kAside * h);
+  }
+  const Load& load = leg.system.load(t_ + crossing.theta * h, there);
+  const auto missed = [&](const Bodies& motion) {
+    return work_that_is_missed(*leg.model, there, x.wound, accelerations, load, motion);
+  };
+  double most = 0;
+  for (const Bodies& motion : crossing.motions) most = std::max(most, missed(motion));
+  // Joints do no work on the motion itself: what slopes make of it is their error.
+  if (!(most > kMissed + kSlopes * missed(there))) return;
+  notes_.happened(t_ + crossing.theta * h, NoteKind::Reactions, name_of(*leg.model, crossing.joint), crossing.rank, [&] {
+    return fmt::format("reactions grow without bound, like 1/sigma, towards the singular configuration{}",
+                       at_joint(*leg.model, crossing.joint));
+  });
 }
 
 // Independent coordinates that soon no longer describe the motion.

@@ -10,14 +10,14 @@
 namespace invar {
 
 /// Looks at a motion after every step and says what somebody should know: singular configurations that were crossed, with the
-/// rank and mobility counted there, other coordinates and where they end, slack tendons, stops that are reached. What happens
-/// again and again is counted (Notes).
+/// rank and mobility counted there, and whether reactions grow without bound towards them, other coordinates and where they end,
+/// slack tendons, stops that are reached. What happens again and again is counted (Notes).
 class Watch {
  public:
   /// Begins, or goes on with another leg after an edit, at the state that its observer saw last.
   void enter(const Leg& leg, double t, const State& x);
   /// After a step. Status::JointStop, with joint and coordinate, where a joint is beyond a stop and was not, or began there.
-  Verdict step(const Leg& leg, double t, const State& x);
+  Verdict step(Leg& leg, double t, const State& x);
   void say(std::string sentence) { notes_.say(std::move(sentence)); }
 
   /// What was said.
@@ -28,7 +28,9 @@ class Watch {
   long rank_changes() const { return changes_before_ + mobility_.changes; }
 
  private:
-  void look_at_rank(const Leg& leg, double t, const State& x);
+  void look_at_rank(Leg& leg, double t, const State& x);
+  void look_at_reactions(Leg& leg, double t, const State& x, const Singularities::Crossing& crossing,
+                         const Singularities::Between& between);
   void look_at_coordinates_end(const Leg& leg, double t);
   void look_at_tendons(const Leg& leg, double t);
   void look_at_coordinates(const Leg& leg, double t);

@@ -80,12 +80,13 @@ class JointTree {
   /// comparable by the length of the loops; of pivots nearly as large, freedoms of few loops; freedoms that were named as
   /// independent are taken last. And in which order: groups of loops follow from each other where they can (closure_choice.hpp).
   /// `wound` tells turns of joints outside the tree (empty: within half a turn); `dependent` how many freedoms depend, where that
-  /// is known from the rank of all equations (-1: decided here). Allocates.
-  Verdict choose(const VecX& q, const VecX& wound = {}, int dependent = -1);
+  /// is known from the rank of all equations (-1: decided here); `as_named` false: whatever was named. Allocates.
+  Verdict choose(const VecX& q, const VecX& wound = {}, int dependent = -1, bool as_named = true);
   const std::vector<int>& independent() const { return independent_; }
   const std::vector<int>& dependent() const { return dependent_; }
-  /// Whether all independent freedoms are those that were named.
+  /// Whether all independent freedoms are those that were named, and whether any is.
   bool as_wanted() const;
+  bool any_wanted() const;
   /// Smallest over largest pivot of Φ_d when it was factored last, in the worst of the groups of loops.
   double condition() const;
   int weakest_joint() const;

@@ -41,7 +41,7 @@ void JointTree::look_at_rows(const Bodies& bodies, const VecX& wound, const VecX
       e.value /= size[static_cast<std::size_t>(e.column)], e.size /= size[static_cast<std::size_t>(e.column)];
 }
 
-Verdict JointTree::choose(const VecX& q, const VecX& told, int dependent) {
+Verdict JointTree::choose(const VecX& q, const VecX& told, int dependent, bool as_named) {
   Bodies bodies;
   place(q, VecX::Zero(nv_), bodies);
   const VecX wound = told.size() > 0 ? told : VecX::Zero(model_.nv());
@@ -51,7 +51,8 @@ Verdict JointTree::choose(const VecX& q, const VecX& told, int dependent) {
   std::vector<int> loops(static_cast<std::size_t>(nv_), 0);
   for (const int j : tree_.closures)
     for (const LoopFreedom& f : loop_of_joint(j)) ++loops[static_cast<std::size_t>(f.freedom)];
-  const ClosureChoice choice = choose_closures(std::move(entries), wanted_, loops, dependent);
+  const ClosureChoice choice = choose_closures(
+      std::move(entries), as_named ? wanted_ : std::vector<bool>(static_cast<std::size_t>(nv_), false), loops, dependent);
   dependent_ = choice.columns;
   independent_.clear();
   std::vector<bool> moves(nodes_.size(), false);
@@ -210,6 +211,10 @@ double JointTree::gain() const {
 
 bool JointTree::as_wanted() const {
   return std::all_of(independent_.begin(), independent_.end(), [&](int i) { return wanted_[static_cast<std::size_t>(i)]; });
+}
+
+bool JointTree::any_wanted() const {
+  return std::any_of(independent_.begin(), independent_.end(), [&](int i) { return wanted_[static_cast<std::size_t>(i)]; });
 }
 
 double JointTree::condition() const {

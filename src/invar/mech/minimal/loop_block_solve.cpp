@@ -286,8 +286,12 @@ Verdict LoopBlock::close(const JointTree& tree, const Bodies& bodies, const VecX
     solve();
     const double now = step_.head(lu_.rows()).cwiseAbs().maxCoeff();
     if (!std::isfinite(now)) return verdict(tree, Status::NotFinite, now);
-    // Small corrections that no longer shrink are rounding.
-    if (now <= (k == 0 && drawn ? kClosedForm * rounding : rounding) || (k > 1 && now > 0.5 * before && now <= noise)) return {};
+    // Small corrections that no longer shrink are rounding; where rows still gape no further ones will close them (all rows are
+    // then as near to closed as they get: there is nothing closed nearby).
+    if (now <= (k == 0 && drawn ? kClosedForm * rounding : rounding) || (k > 1 && now > 0.5 * before && now <= noise)) {
+      const double gap = residual();
+      return gap <= noise + (by_all_ ? kFollows * length_ : 0.0) ? Verdict{} : verdict(tree, Status::NotConverged, gap);
+    }
     if (k == kIterations) return verdict(tree, Status::NotConverged, now);
     for (std::size_t d = 0; d < dependent_.size(); ++d) step_[static_cast<Eigen::Index>(d)] *= units_[d];
     tree.move(dependent_, step_, q);

@@ -14,6 +14,12 @@ namespace {
 // Other freedoms are chosen when a dependent one moves this much faster than an independent one that drives it, and faster by
 // this than when they were chosen.
 constexpr double kFast = 3, kFaster = 1.5;
+// Freedoms that the file names begin where nothing moves ten times as fast as they do, stay a little longer than others would,
+// and come back where others end and they serve.
+constexpr double kNamedFirst = 10, kNamed = 4;
+// Of the speeds: what integrated rates may differ by from those that the loops ask for. Steps that resolve a motion leave (w h)⁵.
+constexpr double kSameMotion = 0.2;
+constexpr double kAtRest = 1e-6;  // m/s
 // Φ_d with pivots that differ by more than this is said to be nearly singular: what depends then moves a hundred times as fast as
 // what drives it, and steps that were short enough no longer are.
 constexpr double kNearlySingular = 1e-2;
@@ -39,6 +45,7 @@ void Minimal::set(const Bodies& bodies, State& x, const VecX& turns) {
   x.wound_rate = unreduced.wound_rate;
   x.aux = VecX::Zero(kAuxiliaries);
   tree_.measure(bodies, x.wound, x.q, x.v);
+  charts_ = 0;
   // One decision of rank, that of the unreduced equations. A failure shows again in the first step.
   choose(x, tree_.nv() - unreduced_.mobility().freedoms);
   whole_q_ = x.q;
@@ -46,10 +53,45 @@ void Minimal::set(const Bodies& bodies, State& x, const VecX& turns) {
   look_around();
 }
 
+// As named, where those serve.
 void Minimal::choose(const State& x, int dependent) {
+  const double fastest = charts_ == 0 ? kNamedFirst : kFast;
   tree_.choose(x.q, x.wound, dependent);
   gain_ = tree_.gain();
+  if (tree_.any_wanted() && !(gain_ < fastest)) {
+    tree_.choose(x.q, x.wound, dependent, false);
+    gain_ = tree_.gain();
+  }
+  last_gain_ = gain_;
   condition_ = tree_.condition();
+}
+
+void Minimal::choose_anew(const State& x) {
+  const std::vector<int> before = tree_.independent();
+  ++charts_;
+  choose(x, static_cast<int>(tree_.dependent().size()));
+  if (tree_.independent() == before) --charts_;
+}
+
+// Towards its end a coordinate goes like the square of the distance from there: 1/gain falls in proportion to time. Named ones
+// are given up before the step after the next would find them at their end.
+bool Minimal::used_up(double gain) const {
+  const bool named = tree_.as_wanted();
+  if (gain > std::max(named ? kNamed : kFast, kFaster * gain_)) return true;
+  return named && gain > std::max(kFast, kFaster * gain_) && 1 / gain - 2 * (1 / last_gain_ - 1 / gain) < 1 / kNamed;
+}
+
+// Beyond the end of a coordinate there is no motion: a step that came to it unseen goes back the way it came, what depends, too.
+// Rates of all freedoms are integrated, and they do not turn back.
+bool Minimal::turned_back(const State& x, double gain) const {
+  if (!(std::max(gain, last_gain_) > kFast)) return false;
+  double off = 0, speed = 0;
+  for (int f = 0; f < tree_.nv(); ++f) {
+    const double unit = tree_.size_of(f);
+    off = std::max(off, unit * std::abs(x.v[f] - whole_v_[f]));
+    speed = std::max({speed, unit * std::abs(x.v[f]), unit * std::abs(whole_v_[f])});
+  }
+  return off > kSameMotion * speed + kAtRest;
 }
 
 std::string Minimal::chosen_coordinates() const {
@@ -128,8 +170,7 @@ double Minimal::prepare_step(const State& x, double h, bool whole) {
   const bool passed = unreduced_.passes();
   tree_.place(x.q, x.v, bodies_);
   const double longest = unreduced_.prepare_step(bodies_, x.wound, h, whole);
-  if (passed && !unreduced_.passes())
-    choose(x, static_cast<int>(tree_.dependent().size()));  // beyond it other freedoms may serve, and Φ_d has another orientation
+  if (passed && !unreduced_.passes()) choose_anew(x);  // beyond it other freedoms may serve, and Φ_d has another orientation
   return longest;
 }
 
@@ -143,14 +184,14 @@ Verdict Minimal::settle_in_band(State& x) {
 Verdict Minimal::settle(State& x) {
   if (unreduced_.passes()) return settle_in_band(x);
   if (const Verdict verdict = complete(x); !verdict.ok()) return verdict;
+  const double gain = tree_.gain();
+  if (turned_back(x, gain)) return {Status::Singular, -1, tree_.weakest_joint(), tree_.condition()};
   x.q = whole_q_;
   x.v = whole_v_;
   if (const Verdict verdict = tree_.anchor(x.q, x.wound); !verdict.ok()) return verdict;
-  if (!tree_.as_wanted() && tree_.gain() > std::max(kFast, kFaster * gain_)) {
-    const std::vector<int> before = tree_.independent();
-    choose(x, static_cast<int>(tree_.dependent().size()));
-    if (tree_.independent() != before) ++charts_;
-  }
+  const bool ends = used_up(gain);
+  last_gain_ = gain;
+  if (ends) choose_anew(x);
   look_around();
   return count_turns(model(), bodies_, q_, v_, x);
 }

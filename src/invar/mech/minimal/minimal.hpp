@@ -11,7 +11,8 @@ namespace invar {
 /// Accelerations come from the elimination over the body-joint graph at the Bodies of q, v: O(N) for trees. The matrices of the
 /// paper are made on demand (Partition).
 /// Law: no drift, whatever the step: joints and closures hold to round-off at every state; and no jump: an evaluation on another
-/// branch than the last settled state, beyond a singular configuration of the chosen freedoms, ends in Status::Singular.
+/// branch than the last settled state, beyond a singular configuration of the chosen freedoms, ends in Status::Singular, and so
+/// does a step in which freedoms that depend turn back because those that drive them do.
 class Minimal final : public Formulation {
  public:
   explicit Minimal(const Model& model);
@@ -37,6 +38,9 @@ class Minimal final : public Formulation {
  private:
   Verdict complete(const State& x) const;
   void choose(const State& x, int dependent);
+  void choose_anew(const State& x);
+  bool used_up(double gain) const;
+  bool turned_back(const State& x, double gain) const;
   void look_around();
   Verdict settle_in_band(State& x);
 
@@ -48,6 +52,7 @@ class Minimal final : public Formulation {
   std::vector<Wrench> reactions_;
   VecX q_, v_;            // of all joints
   double gain_ = 0;       // when freedoms were chosen last
+  double last_gain_ = 0;  // at the last settled state
   double condition_ = 1;  // of Φ_d at the last settled state
   Mobility mobility_;
   long charts_ = 0;  // how often other independent freedoms were taken
