@@ -16,7 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-Vec3 vector(const json& j) { return {j.at(0), j.at(1), j.at(2)}; }
+double number(const json& j, std::size_t i) { return j.at(i).get<double>(); }
+Vec3 vector(const json& j) { return Vec3(number(j, 0), number(j, 1), number(j, 2)); }
 
 void append(const json& numbers, VecX& out) {
   for (const json& x : numbers) {
@@ -30,7 +31,8 @@ Evaluation evaluation_of(const ModelSpec& spec, const json& out) {
   for (const BodySpec& body : spec.bodies) {
     const json& b = out.at("bodies").at(body.name);
     const json& q = b.at("q");
-    e.bodies.push_back({vector(b.at("p")), vector(b.at("v")), vector(b.at("w")), Quat(q[0], q[1], q[2], q[3])});
+    e.bodies.push_back(
+        {vector(b.at("p")), vector(b.at("v")), vector(b.at("w")), Quat(number(q, 0), number(q, 1), number(q, 2), number(q, 3))});
     e.accelerations.push_back({vector(b.at("a")), vector(b.at("alpha"))});
   }
   for (const JointSpec& joint : spec.joints) {
