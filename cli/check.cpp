@@ -4,9 +4,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <sstream>
 
 #include "console.hpp"
 #include "invar/io/model_file.hpp"
+#include "invar/io/scenario_file.hpp"
 #include "invar/mech/exactness.hpp"
 #include "invar/model/joint/kinds.hpp"
 #include "invar/run/start.hpp"
@@ -37,12 +39,52 @@ Result<Model> check(const std::string& path, Findings& found) {
   const auto bodies = bodies_at(*model, Start(*model));
   if (!bodies) return fail(bodies.error().kind, bodies.error().what, start_place(spec, bodies.error().what));
   note_angles(*model, found.notes);
+  Start begin(*model);
+  begin.motion = true;
+  if (const auto moving = bodies_at(*model, begin); !moving)
+    found.notes.push_back(moving.error().what + "; a scenario that starts there has to name them");
   if (const Exactness e = exactness(*model, *bodies); e.relies())
     found.notes.push_back(fmt::format("mobility {} relies on exact dimensions: see invar info", e.mobility));
   return model;
 }
 
+// Scenarios name their model before their first table; models have no such key.
+bool is_scenario(const std::string& path) {
+  if (path == "-") return false;
+  const auto text = read_text(path);
+  if (!text) return false;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = line.find_first_not_of(" \t");
+    if (at == line.npos || line[at] == '#') continue;
+    if (line[at] == '[') return false;
+    const std::size_t end = line.find_first_of(" \t=", at);
+    if (line.substr(at, end - at) == "model") return true;
+  }
+  return false;
+}
+
+// All that a run would refuse before its first step.
+void check_scenario(const ModelArguments& args, Context& context) {
+  std::vector<std::string> warnings;
+  auto scenario = read_scenario_file(args.model, &warnings);
+  const auto foreseen = scenario ? check(*scenario) : tl::unexpected(scenario.error());
+  if (args.json) {
+    Json out = {{"ok", foreseen.has_value()}, {"warnings", warnings}, {"notes", Json::array()}};
+    out["error"] = foreseen ? Json(nullptr) : Json{{"where", foreseen.error().where}, {"what", foreseen.error().what}};
+    print_json(out);
+    if (!foreseen) context.exit_code = exit_code(foreseen.error());
+    return;
+  }
+  warn(warnings, context);
+  if (!foreseen) return report(foreseen.error(), context);
+  if (!context.quiet)
+    print("{}: fine ({}/{}, {:.3g} samples of {} numbers)\n", args.model, scenario->method.formulation,
+          scenario->method.integrator, foreseen->samples, foreseen->width);
+}
+
 void check_verb(const ModelArguments& args, Context& context) {
+  if (is_scenario(args.model)) return check_scenario(args, context);
   Findings found;
   const auto model = check(args.model, found);
   if (args.json) {
@@ -63,8 +105,8 @@ void check_verb(const ModelArguments& args, Context& context) {
 }  // namespace
 
 void add_check(CLI::App& app, Context& context) {
-  add_model_verb(app, "check", "Say whether a model file describes a mechanism", "invar check models/four_bar.toml", context,
-                 check_verb);
+  add_model_verb(app, "check", "Say whether a model file describes a mechanism, or a scenario can begin",
+                 "invar check models/four_bar.toml", context, check_verb);
 }
 
 }  // namespace invar::cli

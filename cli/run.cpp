@@ -16,6 +16,7 @@ namespace invar::cli {
 namespace {
 
 constexpr double kManySamples = 1e7, kLargeLog = 1e9;  // bytes: more is worth a word
+constexpr std::size_t kResultRoom = 1 << 16;           // bytes; results have 5 to 30 kB
 
 struct Arguments {
   std::string scenario, output;
@@ -89,6 +90,10 @@ Results write_results(const Scenario& scenario, const Outcome& outcome, const Ou
   Results out;
   out.written.push_back(output.log());
   out.add(output.result(), write_text(output.result(), result_json(scenario, outcome)));
+  if (outcome.unrecorded) {
+    out.all = tl::unexpected(*outcome.unrecorded);
+    return out;
+  }
   auto log = LogReader::open(output.log());
   auto hdf5 = log ? write_hdf5(*log, output.hdf5()) : tl::unexpected(log.error());
   out.add(output.hdf5(), hdf5 ? Result<void>() : tl::unexpected(hdf5.error()));
@@ -97,7 +102,9 @@ Results write_results(const Scenario& scenario, const Outcome& outcome, const Ou
 }
 
 void print_outcome(const Scenario& scenario, const Outcome& outcome, const Results& results, Context& context) {
-  if (outcome.end == Outcome::End::Failed) {
+  if (outcome.unrecorded) {
+    // said last, with what was written
+  } else if (outcome.end == Outcome::End::Failed) {
     print_error("error: {}: {}\n", scenario.path, outcome.words);
     context.exit_code = kNumericsFailed;
   } else if (outcome.end == Outcome::End::Interrupted) {
@@ -129,12 +136,14 @@ void run_into(const Output& output, const Scenario& scenario, Server* server, Co
   warn(warnings, context);
   AnnouncedLog announced(log, server);
   ProgressLine line(context);
+  KeptRoom room(output.directory, kResultRoom);
   RunOptions options;
   options.sink = &announced;
   options.stop = &stop_on_signal();
   options.progress = [&](const Progress& p) { line.show(p); };
   auto outcome = run(scenario, options);
   line.clear();
+  room.release();
   if (!outcome) return report(outcome.error(), context);
   print_outcome(scenario, *outcome, write_results(scenario, *outcome, output), context);
 }

@@ -58,10 +58,11 @@ TEST(Check, GoodModelIsFine) {
   EXPECT_TRUE(invar({"-q", "check", model("four_bar")}).out.empty());
 }
 
-TEST(Check, ScenarioInThePlaceOfAModelIsCalledOneAndTheOtherWayRound) {
-  const Ended check = invar({"check", scenario("pendulum")});
-  EXPECT_EQ(check.code, 2);
-  EXPECT_TRUE(has(check.err, "this is a scenario")) << check.err;
+// All that a run refuses before its first step.
+TEST(Check, TakesScenariosToo) {
+  const Ended fine = invar({"check", scenario("pendulum")});
+  EXPECT_EQ(fine.code, 0) << fine.err;
+  EXPECT_TRUE(has(fine.out, "fine (")) << fine.out;
   const Ended run = invar({"run", model("pendulum"), "-o", "/nowhere"});
   EXPECT_EQ(run.code, 2);
   EXPECT_TRUE(has(run.err, "this is a model")) << run.err;

@@ -103,7 +103,7 @@ TEST(Hostile, AnswersThatCannotBeWrittenAreAnError) {
   }
 }
 
-// A limit on the size of files acts like a full disk in the middle of a run: an error, and no result that looks whole.
+// A limit on the size of files acts like a full disk in the middle of a run: an error, and a result that says so.
 TEST(Hostile, DiskThatFillsUpDuringARunIsAnError) {
   Folder folder;
   const std::string command = "ulimit -f 64; " + std::string(INVAR_BINARY_DIR) + "/invar run " + scenario("pendulum") + " -o " +
@@ -111,7 +111,10 @@ TEST(Hostile, DiskThatFillsUpDuringARunIsAnError) {
   const int status = std::system(("bash -c '" + command + "'").c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << status;
   EXPECT_EQ(read_file(folder / "err").rfind("error: ", 0), 0u) << read_file(folder / "err");
-  EXPECT_FALSE(fs::exists(folder / "out/result.json") || fs::exists(folder / "out/run.h5"));
+  EXPECT_FALSE(fs::exists(folder / "out/run.h5"));
+  const std::string result = read_file(folder / "out/result.json");
+  EXPECT_NE(result.find("\"status\": \"failed\""), result.npos) << result;
+  EXPECT_NE(result.find("\"kind\": \"unrecorded\""), result.npos) << result;
 }
 
 TEST(Hostile, RandomArgumentsNeverEndInASignal) {

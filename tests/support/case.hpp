@@ -38,6 +38,8 @@ class Memory final : public Sink {
   Result<void> end() override { return {}; }
 
   std::size_t size() const { return rows_.size(); }
+  const Layout& layout() const { return layout_; }
+  const std::vector<double>& row(std::size_t k) const { return rows_[k]; }
   double time(std::size_t k) const { return rows_[k][0]; }
   /// The numbers of a channel in sample k; a failure where there is no such channel.
   VecX at(const std::string& path, std::size_t k) const {

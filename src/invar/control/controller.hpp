@@ -17,8 +17,9 @@ struct ControllerSpec {
   double period = 0;  ///< s between commands, held in between; 0: at every instant
   /// What the command has to go through; none: wrenches act on the bodies themselves and efforts on their freedoms.
   std::vector<ActuatorSpec> actuators;
-  NoiseSpec noise;   ///< of what is seen; needs a period
-  double delay = 0;  ///< s between what is seen and the command for it, a whole number of periods
+  NoiseSpec noise;         ///< of what is seen; needs a period
+  double delay = 0;        ///< s between what is seen and the command for it, a whole number of periods
+  std::string where = {};  ///< in which file and line it is told; empty: by a program
 };
 
 /// The plant's bodies as a nominal model sees them: bodies of the same names, about the nominal centres of mass. The nominal

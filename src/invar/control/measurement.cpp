@@ -61,7 +61,7 @@ void Measurement::begin(const Bodies& bodies) {
 void Measurement::close(Bodies& bodies) {
   Joints& joints = *joints_;
   open_ = bodies;
-  const bool closed = joints.projection.positions(bodies, joints.wound, 1e-6 * (1 + model_.length()), 8).ok() &&
+  const bool closed = joints.projection.positions(bodies, joints.wound, 1e-6, 8).ok() &&
                       joints.projection.velocities(bodies, joints.wound).ok();
   if (!closed) bodies = open_;
   joint_coordinates(model_, bodies, joints.q, joints.v);

@@ -6,7 +6,9 @@
 // h, C the slope of dampers and friction; the second line is linear. M may be singular as long as it is definite on ker G.
 #include "invar/integrate/rattle.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "invar/base/check.hpp"
 #include "invar/mech/turns.hpp"
@@ -14,10 +16,12 @@
 namespace invar {
 namespace {
 
-constexpr int kMaxIterations = 30;
-constexpr int kDepth = 10;           // a step is halved at most so many times
-constexpr double kRounding = 4e-16;  // of speeds
-constexpr double kSlow = 1e-9;       // lengths of the model per step
+constexpr int kMaxIterations = 60;
+constexpr double kFar = 1e-3;           // of speeds: increments above it must shrink
+constexpr double kShortest = 1.0 / 64;  // part of an increment that is tried
+constexpr int kDepth = 10;              // a step is halved at most so many times
+constexpr double kRounding = 4e-16;     // of speeds
+constexpr double kSlow = 1e-9;          // lengths of the model per step
 
 }  // namespace
 
@@ -30,6 +34,8 @@ Rattle::Workspace::Workspace(const Natural& n)
       v_half(w),
       x1(w),
       v_before(w),
+      dw(w),
+      dmu(mu),
       force(w),
       product(w),
       right(w),
@@ -94,35 +100,55 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
     // Rows are divided by h, and so is their rounding; loops make more of it (by 20 in drawn ones).
     k.paces[p] = {0, 4 * 1.1e-16 * (k.sizes.last(part) + k.sizes.length(part)) / std::abs(h)};
   }
+  double part = 1, last = std::numeric_limits<double>::infinity();
   for (int count = 1; count <= kMaxIterations; ++count) {
     ++report_.iterations;
-    k.v_before = k.v_half;
-    k.v_half = x.v + k.w;
-    k.x1 = x.q + h * k.v_half;
-    given_ = lost_ = 0;
-    add_forces(system, t, x.q, x.wound, given_, lost_);
-    c.apply_mass(k.w, k.product);
-    k.right = 0.5 * h * k.force - k.product;
-    c.add_transposed(x.q, k.mu, 1, k.right);
-    c.residual(k.x1, k.r);
-    k.r /= -h;
-    // [M + h/2 C  -G(x0)ᵀ; G(x1) 0]
-    k.solver.clear();
-    for (int b = 0; b < static_cast<int>(k.bodies.size()); ++b) k.solver.add(0, b, 0, b, 1, k.natural.mass(b));
-    for (int r = 0; r < c.rows(); ++r) k.solver.add_row(0, r, 0, 1, k.x1), k.solver.add_force(0, r, 0, -1, x.q);
-    if (k.natural.forces().dissipative())
-      k.natural.forces().add_slopes(x.q, k.v_half, x.wound, 0, 0.5 * h, 0, 0, k.solver, count > 1 ? &k.v_before : nullptr);
-    if (const Verdict verdict = k.solver.factor(); !verdict.ok()) return verdict;
-    k.solver.solve(k.right, k.r);
-    k.w += k.right;
-    k.mu += k.r;
+    Verdict verdict = increment(system, t, h, x, count == 1);
+    if (verdict.ok() && !k.right.allFinite()) verdict.status = Status::NotFinite;
+    const double size = verdict.ok() && count > 1 ? k.sizes.relative(k.right) : 0;
+    if (count > 1 && part > kShortest && (!verdict.ok() || (size > last && size > kFar))) {
+      // The last increment was too long: half of it.
+      part *= 0.5;
+      k.w -= part * k.dw;
+      k.mu -= part * k.dmu;
+      continue;
+    }
+    if (!verdict.ok()) return verdict;
+    part = count == 1 ? 1 : std::min(1.0, 2 * part);
+    k.dw = k.right, k.dmu = k.r;
+    k.w += part * k.dw;
+    k.mu += part * k.dmu;
     if (count == 1) k.sizes.raise(k.w);
-    if (!k.right.allFinite()) return {Status::NotFinite};
-    if (settled(count)) return {};
+    last = k.sizes.relative(k.right);
+    if (settled(count) && part == 1) return {};
   }
-  double last = 0;
-  for (const Workspace::Pace& pace : k.paces) last = std::max(last, pace.last);
-  return {Status::NotConverged, -1, -1, last};
+  double left = 0;
+  for (const Workspace::Pace& pace : k.paces) left = std::max(left, pace.last);
+  return {Status::NotConverged, -1, -1, left};
+}
+
+// What Newton's method asks for at the iterate: [M + h/2 C  -G(x0)ᵀ; G(x1) 0] (right, r).
+Verdict Rattle::increment(System& system, double t, double h, const State& x, bool first) {
+  Workspace& k = *work_;
+  const NaturalCoordinates& c = k.natural.coordinates();
+  k.v_before = k.v_half;
+  k.v_half = x.v + k.w;
+  k.x1 = x.q + h * k.v_half;
+  given_ = lost_ = 0;
+  add_forces(system, t, x.q, x.wound, given_, lost_);
+  c.apply_mass(k.w, k.product);
+  k.right = 0.5 * h * k.force - k.product;
+  c.add_transposed(x.q, k.mu, 1, k.right);
+  c.residual(k.x1, k.r);
+  k.r /= -h;
+  k.solver.clear();
+  for (int b = 0; b < static_cast<int>(k.bodies.size()); ++b) k.solver.add(0, b, 0, b, 1, k.natural.mass(b));
+  for (int r = 0; r < c.rows(); ++r) k.solver.add_row(0, r, 0, 1, k.x1), k.solver.add_force(0, r, 0, -1, x.q);
+  if (k.natural.forces().dissipative())
+    k.natural.forces().add_slopes(x.q, k.v_half, x.wound, 0, 0.5 * h, 0, 0, k.solver, first ? nullptr : &k.v_before);
+  if (const Verdict verdict = k.solver.factor(); !verdict.ok()) return verdict;
+  k.solver.solve(k.right, k.r);
+  return {};
 }
 
 // Whether the increments of all connected parts are rounding, each by its own measure.

@@ -31,6 +31,7 @@ class Rattle final : public Stepper {
     NaturalElimination solver, chooser;
     VecX w, mu, v_half, x1;         // v_half - v0, h/2 multipliers, velocity in the middle, positions at the end
     VecX v_before;                  // v_half of the iterate before
+    VecX dw, dmu;                   // the last increments, whole
     VecX force, product, right, r;  // forces at one end, products with the mass, right sides
     PartSizes sizes;
     struct Pace {
@@ -43,6 +44,7 @@ class Rattle final : public Stepper {
   Verdict advance(System& system, double t, double h, int depth, State& x);
   void start_over();
   Verdict to_middle(System& system, double t, double h, const State& x);
+  Verdict increment(System& system, double t, double h, const State& x, bool first);
   bool settled(int count);
   Verdict to_end(System& system, double t, double h, State& x);
   void add_forces(System& system, double t, const VecX& at, const VecX& wound, double& given, double& lost);

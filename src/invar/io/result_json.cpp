@@ -142,7 +142,8 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
   out["format"] = 1;
   out["program"] = "invar";
   out["status"] = status_word(outcome);
-  if (outcome.end == Outcome::End::Failed) out["failure"] = {{"kind", name(outcome.verdict.status)}, {"what", outcome.words}};
+  if (outcome.end == Outcome::End::Failed)
+    out["failure"] = {{"kind", outcome.unrecorded ? "unrecorded" : name(outcome.verdict.status)}, {"what", outcome.words}};
   if (!outcome.unresolved.empty()) out["unresolved"] = outcome.unresolved;
   out["laws"] = Json::array();
   for (const LawResult& law : outcome.laws) out["laws"].push_back(law_json(law));

@@ -171,6 +171,7 @@ std::vector<ControllerSpec> read_controllers(const TomlTable& root, const Scenar
     spec.name = t.string("name", out.empty() ? "control" : fmt::format("control{}", out.size() + 1));
     for (const ControllerSpec& other : out)
       if (other.name == spec.name) t.refuse("name", fmt::format("there is a controller '{}' already", spec.name));
+    spec.where = t.where();
     spec.nominal = read_nominal(t, s, folder);
     if (!spec.nominal) continue;
     spec.actuators = read_actuators(t, *spec.nominal);

@@ -133,6 +133,7 @@ void place_driven(const TomlTable& root, const Model& model, const Drive& drive,
       for (int k = 0; k < joint.nv; ++k) start.follows[static_cast<std::size_t>(joint.v0 + k)] = true;
     start.follows[static_cast<std::size_t>(joint.v0 + aim.freedom)] = false;
     start.named[static_cast<std::size_t>(aim.joint)] = true;
+    if (!start.no_rate.empty()) start.no_rate[static_cast<std::size_t>(aim.joint)] = false;
     start.joints.q[joint.q0 + aim.freedom] = aim.q;
     start.joints.v[joint.v0 + aim.freedom] = aim.v;
   }

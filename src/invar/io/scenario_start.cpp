@@ -27,6 +27,7 @@ void read_joint(const TomlTable& table, const Joint& joint, Start& start) {
 
 void read_joints(const TomlTable& table, const Model& model, Start& start) {
   start.named.assign(model.joints().size(), false);
+  start.no_rate.assign(model.joints().size(), false);
   for (const std::string& name : table.keys()) {
     const auto j = model.find_joint(name);
     if (!j) {
@@ -35,7 +36,10 @@ void read_joints(const TomlTable& table, const Model& model, Start& start) {
       continue;
     }
     start.named[static_cast<std::size_t>(*j)] = true;
-    if (const auto entry = table.table(name)) read_joint(*entry, model.joints()[static_cast<std::size_t>(*j)], start);
+    const auto entry = table.table(name);
+    if (!entry) continue;
+    read_joint(*entry, model.joints()[static_cast<std::size_t>(*j)], start);
+    start.no_rate[static_cast<std::size_t>(*j)] = !entry->has("v");
   }
   start.joints.name(model, start.named);
 }

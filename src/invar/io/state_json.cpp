@@ -114,6 +114,7 @@ Result<Start> read_bodies(const Model& model, const Json& json, const std::strin
 Result<Start> read_joints(const Model& model, const Json& json, const std::string& source) {
   Start start(model);
   start.named.assign(model.joints().size(), false);
+  start.no_rate.assign(model.joints().size(), false);
   if (auto fine = only(json, names_of(model.joints()), "joints", source); !fine) return tl::unexpected(fine.error());
   for (const auto& [name, entry] : json.items()) {
     const int k = *model.find_joint(name);
@@ -121,6 +122,7 @@ Result<Start> read_joints(const Model& model, const Json& json, const std::strin
     const std::string what = fmt::format("joint '{}'", name);
     if (auto fine = only(entry, {"q", "v"}, what, source); !fine) return tl::unexpected(fine.error());
     start.named[static_cast<std::size_t>(k)] = true;
+    start.no_rate[static_cast<std::size_t>(k)] = !entry.contains("v");
     if (entry.contains("q")) {
       auto q = numbers(entry["q"], static_cast<std::size_t>(joint.nq), what + " q", source);
       if (!q) return tl::unexpected(q.error());

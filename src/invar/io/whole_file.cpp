@@ -141,6 +141,15 @@ Result<void> WholeFile::finish() {
   return {};
 }
 
+KeptRoom::KeptRoom(const std::string& directory, std::size_t bytes)
+    : fd_(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {
+  if (fd_ >= 0 && ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes)) != 0) release();
+}
+
+void KeptRoom::release() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
 Result<void> write_text(const std::string& path, const std::string& text) {
   auto file = WholeFile::create(path);
   if (!file) return tl::unexpected(file.error());

@@ -47,6 +47,20 @@ class WholeFile {
   std::size_t end_ = 0;
 };
 
+/// Room on the disk of a directory that is kept for a file which has to be written when everything else has failed. It has no
+/// name: nothing is left of it when the program ends, however it does. Where the system keeps no room, there is none.
+class KeptRoom {
+ public:
+  KeptRoom(const std::string& directory, std::size_t bytes);
+  KeptRoom(const KeptRoom&) = delete;
+  KeptRoom& operator=(const KeptRoom&) = delete;
+  ~KeptRoom() { release(); }
+  void release();
+
+ private:
+  int fd_ = -1;
+};
+
 /// Writes a text so that `path` is either what it was or whole.
 Result<void> write_text(const std::string& path, const std::string& text);
 

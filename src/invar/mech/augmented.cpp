@@ -14,7 +14,8 @@
 namespace invar {
 namespace {
 
-constexpr int kQ = 7, kV = 6;  // numbers per body in State::q and State::v
+constexpr int kQ = 7, kV = 6;           // numbers per body in State::q and State::v
+constexpr double kNearlyClosed = 1e-6;  // rad, or parts of the length: what a step may leave where a correction stalls
 
 // One body into the state.
 void store(const BodyState& s, int b, State& x) {
@@ -228,14 +229,14 @@ void Augmented::pull(const VecX& u, const VecX& v, VecX& u_dot) const {
 Verdict Augmented::project(Bodies& bodies, const VecX& wound) {
   if (passes()) {
     passage_->set_level(Passage::Level::Position);
-    Verdict verdict = in_band_->positions(bodies, wound, 1e-6 * (1 + model().length()), 8);
+    Verdict verdict = in_band_->positions(bodies, wound, kNearlyClosed, 8);
     passage_->set_level(Passage::Level::Velocity);
     if (verdict.ok()) verdict = in_band_->velocities(bodies, wound);
     passage_->set_level(Passage::Level::Acceleration);
     return verdict;
   }
   // The drift of one step is tiny: two corrections reach round-off; 1e-6 is far above it and far below a wrong assembly.
-  const Verdict verdict = projection_.positions(bodies, wound, 1e-6 * (1 + model().length()), 8);
+  const Verdict verdict = projection_.positions(bodies, wound, kNearlyClosed, 8);
   return verdict.ok() ? projection_.velocities(bodies, wound) : verdict;
 }
 

@@ -16,6 +16,8 @@ constexpr double kRegular = 0.1;      // of its distance to x*: what σ of a nod
 constexpr double kLeastNoise = 1e-6;
 constexpr double kNoise = 1e3;      // times the gap, at most, is what stands out of a row that depends on others when closed
 constexpr double kAside = -0.3718;  // of a width: where roots are looked from
+constexpr double kVanished = 1e-9;  // of the largest singular value: as rank_of counts
+constexpr double kLocated = 1e-6;   // branches are known to 1e-9 or better: what is below it has vanished
 constexpr double kPlaces[4] = {1, 1.6, 2.2, 2.8};
 constexpr std::size_t kNodes = 6;
 
@@ -64,6 +66,24 @@ Ahead look_ahead(Loops& loops, std::size_t group, const LoopRank& here, int regu
   return look_ahead(loops, group, here, regular, q, wound, t, least, width, below, work);
 }
 
+namespace {
+
+// In a singular configuration itself the weak directions are any vectors among those that have no singular value: rows that
+// always depend on others, and the motion, mix with them. Those that gain one along the motion are meant.
+LoopRank weak_directions(const LoopRank& here, int regular, const MatX& slope) {
+  LoopRank out = here;
+  Eigen::Index known = 0;
+  while (known < regular && here.values[known] > kVanished * here.scale) ++known;
+  const MatX N = here.left.rightCols(here.left.cols() - known), K = here.right.rightCols(here.right.cols() - known);
+  const Svd svd = full_svd(N.transpose() * slope * K);
+  const Eigen::Index d = regular - known;
+  out.left.middleCols(known, d) = N * svd.left.leftCols(d);
+  out.right.middleCols(known, d) = K * svd.right.leftCols(d);
+  return out;
+}
+
+}  // namespace
+
 Ahead look_ahead(Loops& loops, std::size_t group, const LoopRank& here, int regular, const VecX& q, const VecX& wound,
                  const VecX& t, double least, double width, double below, LoopWork& work) {
   Ahead out;
@@ -83,8 +103,12 @@ Ahead look_ahead(Loops& loops, std::size_t group, const LoopRank& here, int regu
   rows_at(kDifference, work.J);
   rows_at(-kDifference, work.back);
   work.J = (work.J - work.back) / (2 * kDifference);
-  work.product.leftCols(weak).noalias() = work.J * here.right.middleCols(first, weak);
-  work.slope.topLeftCorner(weak, weak).noalias() = here.left.middleCols(first, weak).transpose() * work.product.leftCols(weak);
+  LoopRank turned;
+  const bool in_it = here.values[regular - 1] <= kVanished * here.scale;
+  if (in_it) turned = weak_directions(here, regular, work.J);
+  const LoopRank& at = in_it ? turned : here;
+  work.product.leftCols(weak).noalias() = work.J * at.right.middleCols(first, weak);
+  work.slope.topLeftCorner(weak, weak).noalias() = at.left.middleCols(first, weak).transpose() * work.product.leftCols(weak);
 
   const auto& roots = work.pencil.compute(here.values.segment(first, weak), work.slope.topLeftCorner(weak, weak), kAside * width);
   const auto counts = [&](const std::complex<double>& root) {
@@ -126,6 +150,54 @@ void Branch::position(double x, VecX& u, VecX& du) const {
   du = u;
   for (std::size_t k = 0; k < x_.size(); ++k)
     u += w[static_cast<Eigen::Index>(k)] * u_[k], du += dw[static_cast<Eigen::Index>(k)] * u_[k];
+}
+
+double Branch::where(Eigen::Index i, double aim, double low, double high) const {
+  VecX u, du;
+  const auto gap = [&](double x) {
+    position(x, u, du);
+    return u[i] - aim;
+  };
+  const double at_low = gap(low);
+  if (at_low * gap(high) > 0) return std::numeric_limits<double>::quiet_NaN();
+  double x = 0.5 * (low + high);
+  for (int k = 0; k < 200 && high > low; ++k) {
+    const double g = gap(x);
+    if (g == 0) return x;
+    (g * at_low > 0 ? low : high) = x;
+    const double newton = x - g / du[i];
+    const double next = newton > low && newton < high ? newton : 0.5 * (low + high);
+    if (next == x) return x;
+    x = next;
+  }
+  return x;
+}
+
+// σ falls and rises like |x - x*|: the golden section, then the count.
+Branch::Weakest Branch::weakest(Loops& loops, const VecX& wound) const {
+  VecX u, du, q;
+  const auto rank_at = [&](double x, double null) {
+    position(x, u, du);
+    q = q0;
+    loops.move(group, u, q);
+    loops.place(q, wound);
+    return rank_of(loops, group, rank, null);
+  };
+  double low = std::max(least(), centre - 2 * half), high = std::min(largest(), centre + 2 * half);
+  constexpr double golden = 0.38196601125010515;
+  double x1 = low + golden * (high - low), x2 = high - golden * (high - low);
+  double s1 = rank_at(x1, 0).sigma, s2 = rank_at(x2, 0).sigma;
+  for (int k = 0; k < 70 && high - low > 1e-13; ++k)
+    if (s1 < s2) {
+      high = x2, x2 = x1, s2 = s1, x1 = low + golden * (high - low);
+      s1 = rank_at(x1, 0).sigma;
+    } else {
+      low = x1, x1 = x2, s1 = s2, x2 = high - golden * (high - low);
+      s2 = rank_at(x2, 0).sigma;
+    }
+  const double x = 0.5 * (low + high);
+  const int counted = rank_at(x, kLocated).rank;
+  return {x, q, counted};
 }
 
 // The guess: along the curvature as long as no nodes are known, then the polynomial through those that are.

@@ -64,7 +64,16 @@ class Branch {
   void complement(double x, MatX& G, MatX& dG) const;
   /// The tangent from q0 to the branch at x, and its derivative.
   void position(double x, VecX& u, VecX& du) const;
+  /// x in [low, high] where the i-th freedom of the group has gone `aim` (scaled); NaN where it does not get there.
+  double where(Eigen::Index i, double aim, double low, double high) const;
   std::size_t nodes() const { return x_.size(); }
+  /// The configuration between the nodes where σ is least, and the rank counted there.
+  struct Weakest {
+    double x;
+    VecX q;  ///< of the tree
+    int rank;
+  };
+  Weakest weakest(Loops& loops, const VecX& wound) const;
   double least() const { return x_.front(); }
   double largest() const { return x_.back(); }
 

@@ -18,7 +18,7 @@
 namespace invar {
 namespace {
 
-constexpr double kClosed = 1e-9;      // m, rad: what Newton must reach
+constexpr double kClosed = 1e-9;      // rad, or parts of the length: what Newton must reach
 constexpr double kNearEnough = 1e-3;  // of the model's length: gaps that a new joint pulls together unless it says otherwise
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
@@ -214,7 +214,7 @@ class Carrier {
     const bool needed = std::any_of(edits_.begin(), edits_.end(), constrains);
     Unreduced solver(to_);
     Projection projection(to_, solver);
-    if (needed && constraint_error(to_, out_.bodies, wound).position > kClosed)
+    if (needed && constraint_error(to_, out_.bodies, wound).position > kClosed * std::min(1.0, to_.length()))
       verdict = projection.positions(out_.bodies, wound, kClosed, 100);
     if (!verdict.ok()) return not_closed(wound);
     out_.edited = energy_now(wound, out_.bodies);

@@ -37,6 +37,11 @@ double moved(const Bodies& from, const Bodies& to, double length) {
   return largest;
 }
 
+Eigen::Index Loops::Group::place_of(int freedom) const {
+  const auto found = std::find(freedoms.begin(), freedoms.end(), freedom);
+  return found == freedoms.end() ? -1 : found - freedoms.begin();
+}
+
 Loops::Loops(const Model& model)
     : model_(model),
       tree_(model),
@@ -139,8 +144,19 @@ void Loops::measure_lengths(const Bodies& bodies) {
   }
 }
 
+void Loops::hold(const std::vector<Held>& held) {
+  held_ = held;
+  for (Group& g : groups_) {
+    std::erase_if(g.rows, [](const Row& row) { return row.joint < 0 && row.coupling < 0; });
+    for (std::size_t i = 0; i < held.size(); ++i)
+      if (std::find(g.freedoms.begin(), g.freedoms.end(), held[i].freedom) != g.freedoms.end())
+        g.rows.push_back({.which = static_cast<int>(i)});
+  }
+}
+
 void Loops::place(const VecX& q, const VecX& wound) {
   wound_ = wound;
+  if (!held_.empty()) placed_ = q;
   tree_.place(q, none_, bodies_);
 }
 
@@ -172,6 +188,13 @@ void Loops::jacobian(std::size_t group, MatX& out) const {
       if (row.which == 0) joint_at(model_, row.joint, bodies_, false, at);
       const Vec6 c = at.C.row(row.which).transpose();
       entries(g, row, at, c, 1 / (g.length * row_size(c, g.length)), line.data());
+    } else if (row.coupling < 0) {
+      const Held& held = held_[size(row.which)];
+      const double unit = g.scale_of(held.freedom);
+      for (std::size_t i = 0; i < g.freedoms.size(); ++i) {
+        if (g.freedoms[i] == held.freedom) line[i] += 1;
+        if (g.freedoms[i] == held.leader) line[i] -= held.ratio * unit / g.scale[static_cast<Eigen::Index>(i)];
+      }
     } else {
       const Coupling& coupling = model_.couplings()[size(row.coupling)];
       const auto add = [&](int j, int k, double factor) {
@@ -212,6 +235,10 @@ void Loops::residual(std::size_t group, VecX& out) {
         of_joint = joint_residual(model_, row.joint, bodies_);
       }
       value = of_joint[row.which] / (g.length * row_size(at.C.row(row.which).transpose(), g.length));
+    } else if (row.coupling < 0) {
+      const Held& held = held_[size(row.which)];
+      value = g.scale_of(held.freedom) * (placed_[tree_.coordinate_of(held.freedom)] - held.at -
+                                          held.ratio * (placed_[tree_.coordinate_of(held.leader)] - held.leader_at));
     } else {
       if (!measured) {
         joint_coordinates(model_, bodies_, q_, v_);

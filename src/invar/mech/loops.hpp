@@ -19,14 +19,23 @@ class Loops {
   Loops(const Model& model, const std::vector<int>& independent);
 
   struct Row {
-    int joint = -1, coupling = -1;  ///< one of them
-    int which = 0;                  ///< row of the joint
+    int joint = -1, coupling = -1;  ///< one of them, or none: held
+    int which = 0;                  ///< row of the joint, or number of what is held
+  };
+  /// A freedom that goes along with another one of its group: q = at + ratio (q_leader - leader_at).
+  struct Held {
+    int freedom = 0, leader = 0;
+    double ratio = 0, at = 0, leader_at = 0;
   };
   struct Group {
     std::vector<int> freedoms;  ///< of the tree
     std::vector<Row> rows;
     double length = 0;  ///< m
     VecX scale;         ///< per freedom: m of motion per unit, over `length`: 1 for angles, 1/length for displacements
+
+    /// Where a freedom of the tree is among those of the group; -1: nowhere.
+    Eigen::Index place_of(int freedom) const;
+    double scale_of(int freedom) const { return scale[place_of(freedom)]; }
   };
 
   const Model& model() const { return model_; }
@@ -36,6 +45,10 @@ class Loops {
 
   /// Lengths of the groups as they stand at bodies; once, before anything else.
   void measure_lengths(const Bodies& bodies);
+
+  /// Further rows: freedoms with one coordinate each that are held, in place of those that were held before. A path of one
+  /// parameter is left of a motion with more freedoms.
+  void hold(const std::vector<Held>& held);
 
   /// Puts the tree where q says; what follows belongs to this place. `wound` tells turns of joints outside the tree.
   void place(const VecX& q, const VecX& wound);
@@ -61,11 +74,13 @@ class Loops {
   const Model& model_;
   JointTree tree_;
   std::vector<Group> groups_;
+  std::vector<Held> held_;
   std::vector<std::vector<int>> sides_;  // per joint outside the tree: per freedom of the tree
   std::vector<int> closure_of_joint_;    // index into sides_; -1: in the tree
   int tree_rows_ = 0;
   VecX wound_, none_;  // per freedom of the model; of the tree
   Bodies bodies_;
+  VecX placed_;                       // coordinates of the tree
   VecX q_, v_;                        // of all joints
   mutable std::vector<double> line_;  // per freedom of a group
   mutable VecX by_;                   // per freedom of the tree

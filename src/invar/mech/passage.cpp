@@ -56,7 +56,8 @@ Passage::Passage(const Model& model)
   }
 }
 
-// The rank at regular configurations: counted here, and where [initial] closes, because a motion may begin in a singular one.
+// The rank at regular configurations: counted here, and, because a motion may begin in a singular one, on both sides of it along
+// the motion, and where [initial] closes.
 void Passage::begin(const Bodies& bodies, const VecX& wound) {
   active_.clear();
   active_.reserve(regular_.size());
@@ -74,14 +75,24 @@ void Passage::begin(const Bodies& bodies, const VecX& wound) {
   loops_.place(now_.q, wound);
   for (std::size_t g = 0; g < regular_.size(); ++g)
     if (!too_large_[g]) learn_rank(g);
-  VecX q, v;
-  loops_.tree().measure(invar::place(model_, JointState::initial(model_)), wound, q, v);
+  VecX q, v, initial;
+  loops_.tree().measure(invar::place(model_, JointState::initial(model_)), wound, initial, v);
   for (std::size_t g = 0; g < regular_.size(); ++g) {
     if (too_large_[g]) continue;
     const auto most = static_cast<int>(std::min(loops_.groups()[g].rows.size(), loops_.groups()[g].freedoms.size()));
-    if (!loops_.close(g, most, wound, q)) continue;
-    loops_.place(q, wound);
-    learn_rank(g);
+    const auto learn = [&](VecX& at) {
+      if (!loops_.close(g, most, wound, at)) return;
+      loops_.place(at, wound);
+      learn_rank(g);
+    };
+    learn(initial);
+    const double rate = watched_[g]->t.norm();
+    for (const double x : {2 * kHalf, -2 * kHalf}) {
+      if (!(rate > 0)) continue;
+      q = now_.q;
+      loops_.move(g, x / rate * watched_[g]->t, q);
+      learn(q);
+    }
   }
 }
 

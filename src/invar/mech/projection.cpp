@@ -82,10 +82,34 @@ double Projection::wanted() const {
   return largest;
 }
 
+// The largest residual of positions: angles as they are, displacements in parts of the length. Rows on angles come first: one for
+// each axis about which a joint does not turn.
+ConstraintError Projection::gaps(const Bodies& bodies, const VecX& wound) {
+  ConstraintError out;
+  const double per_length = 1 / model_.length();
+  const auto raise = [&](int joint, double gap) {
+    if (!(gap <= out.position)) out.position = gap, out.joint = joint;
+  };
+  for (int j = 0; j < static_cast<int>(bias_.size()); ++j) {
+    const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
+    int angles = 3;
+    for (int k = 0; k < joint.nv; ++k) angles -= turns(joint.kind, k) ? 1 : 0;
+    const Residual r = joint_residual(model_, j, bodies);
+    for (Eigen::Index i = 0; i < r.size(); ++i) raise(j, std::abs(r[i]) * (i < angles ? 1 : per_length));
+  }
+  if (coupling_q_.size() > 0) measure(bodies, wound);
+  for (int c = 0; c < coupling_bias_.size(); ++c) {
+    const Coupling& coupling = model_.couplings()[static_cast<std::size_t>(c)];
+    const double unit = turns(model_.joints()[coupling.joint].kind, coupling.freedom) ? 1 : per_length;
+    raise(-1, unit * std::abs(coupling_residual(model_, c, q_)));
+  }
+  return out;
+}
+
 Verdict Projection::positions(Bodies& bodies, const VecX& wound, double tolerance, int max_iterations) {
   double last = std::numeric_limits<double>::infinity();
   for (int iteration = 0;; ++iteration) {
-    const ConstraintError error = constraint_error(model_, bodies, wound);
+    const ConstraintError error = gaps(bodies, wound);
     if (!std::isfinite(error.position)) return {Status::NotFinite, -1, error.joint, error.position};
     // Newton converges quadratically: once it no longer halves the residual, round-off (or a contradiction) is reached.
     if (error.position == 0 || (error.position <= tolerance && error.position > 0.5 * last)) return {};
@@ -115,7 +139,7 @@ void Projection::correct(Bodies& bodies, const VecX& wound, double error, bool w
       trial_[b].p_WC += part * correction_[b].a_WC;
       trial_[b].q_WB = turned(trial_[b].q_WB, part * correction_[b].alpha_WB);
     }
-    return constraint_error(model_, trial_, wound).position;
+    return gaps(trial_, wound).position;
   };
   for (double part = 1; !whole && part > kLeastPart; part /= 2)
     if (moved(part) < error) return bodies.swap(trial_);

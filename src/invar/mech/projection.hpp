@@ -11,8 +11,8 @@ class Projection {
  public:
   Projection(const Model& model, KktSolver& solver);
 
-  /// Newton until the residual stops falling or is what rounding leaves; Ok when it is then below `tolerance` (m and rad), or
-  /// round-off.
+  /// Newton until the residual stops falling or is what rounding leaves; Ok when it is then below `tolerance` (rad, or parts of
+  /// the length of the model: neither units nor size matter), or round-off.
   Verdict positions(Bodies& bodies, const VecX& wound, double tolerance, int max_iterations);
   /// One exact solve, unless J v is round-off already: afterwards J v = 0 to round-off.
   Verdict velocities(Bodies& bodies, const VecX& wound);
@@ -25,6 +25,7 @@ class Projection {
  private:
   void measure(const Bodies& bodies, const VecX& wound);
   double wanted() const;
+  ConstraintError gaps(const Bodies& bodies, const VecX& wound);
   void correct(Bodies& bodies, const VecX& wound, double error, bool whole);
 
   const Model& model_;

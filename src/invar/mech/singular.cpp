@@ -19,7 +19,6 @@ constexpr int kParts = 32;
 constexpr double kSteep = 30;        // how much faster than bodies turn a sine may change: masses enter it
 constexpr double kReference = 1e-6;  // σ of a state that others are compared with
 constexpr double kNoise = 1e3;  // rows that depend on others only where loops are closed stand out by this times the gap at most
-constexpr double kLocated = 1e-6;  // branches are known to 1e-9 or better: what is below it has vanished
 constexpr double kHalf = 0.05;
 
 }  // namespace
@@ -123,35 +122,13 @@ void Singularities::locate(std::size_t group, const Look& a, const Look& b, int 
     for (branch.half = kHalf; !built && branch.half > 0.01; built = built || (branch.half /= 2, false))
       built = branch.build(loops_, wound_);
     if (built) {
-      VecX u, du;
-      const auto sigma_at = [&](double x, double null) {
-        branch.position(x, u, du);
-        VecX q = a.q;
-        loops_.move(group, u, q);
-        loops_.place(q, wound_);
-        return rank_of(loops_, group, regular_[group], null);
-      };
-      // σ falls and rises like |x - x*|: the golden section, then the count.
-      double low = std::max(branch.least(), branch.centre - 2 * branch.half),
-             high = std::min(branch.largest(), branch.centre + 2 * branch.half);
-      constexpr double golden = 0.38196601125010515;
-      double x1 = low + golden * (high - low), x2 = high - golden * (high - low);
-      double s1 = sigma_at(x1, 0).sigma, s2 = sigma_at(x2, 0).sigma;
-      for (int k = 0; k < 70 && high - low > 1e-13; ++k)
-        if (s1 < s2) {
-          high = x2, x2 = x1, s2 = s1, x1 = low + golden * (high - low);
-          s1 = sigma_at(x1, 0).sigma;
-        } else {
-          low = x1, x1 = x2, s1 = s2, x2 = high - golden * (high - low);
-          s2 = sigma_at(x2, 0).sigma;
-        }
-      const LoopRank there = sigma_at(0.5 * (low + high), kLocated);
+      const Branch::Weakest there = branch.weakest(loops_, wound_);
       if (there.rank < regular_[group]) {
         VecX q = a.q;
         loops_.move(group, u, q);
         out.motions = motions_at(group, q, there);
         out.rank = rank_of_all(group, there.rank);
-        out.theta = std::clamp(from + (to - from) * 0.5 * (low + high) / length, from, to);
+        out.theta = std::clamp(from + (to - from) * there.x / length, from, to);
       }
     }
   }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A group with mobility m follows its m independent freedoms. They go q_i = q_i0 + s u_i, s from 0 to 1: the first of them (the
+// one with the longest way) leads, the others are held to it by rows, so that one parameter is left.
 #include "invar/mech/travel.hpp"
 
 #include <algorithm>
@@ -10,75 +13,229 @@ namespace {
 constexpr double kHalf = 0.05;
 constexpr double kWatched = 0.35;
 constexpr double kSingular = 1e-6;
-
-// x in [low, high] where the i-th component of the branch is `aim`; NaN where it does not get there.
-double where(const Branch& branch, Eigen::Index i, double aim, double low, double high) {
-  VecX u, du;
-  const auto gap = [&](double x) {
-    branch.position(x, u, du);
-    return u[i] - aim;
-  };
-  const double at_low = gap(low);
-  if (at_low * gap(high) > 0) return std::numeric_limits<double>::quiet_NaN();
-  double x = 0.5 * (low + high);
-  for (int k = 0; k < 200 && high > low; ++k) {
-    const double g = gap(x);
-    if (g == 0) return x;
-    (g * at_low > 0 ? low : high) = x;
-    const double newton = x - g / du[i];
-    const double next = newton > low && newton < high ? newton : 0.5 * (low + high);
-    if (next == x) return x;
-    x = next;
-  }
-  return x;
-}
+constexpr double kClosed = 1e-7;       // of lengths and rates: polynomials through nodes are good to 1e-9
+constexpr int kLegs = 64;              // on the way
+constexpr std::size_t kLargest = 160;  // freedoms of a group whose rank is counted
 
 }  // namespace
 
-Travel::Travel(const Model& model, const std::vector<int>& independent, const Bodies& assembled, const VecX& wound)
-    : loops_(model, independent), regular_(loops_.groups().size(), 0), wound_(wound) {
-  loops_.measure_lengths(assembled);
-  VecX q, v;
-  loops_.tree().measure(assembled, wound, q, v);
-  loops_.place(q, wound);
-  for (std::size_t g = 0; g < regular_.size(); ++g) regular_[g] = rank_of(loops_, g, 0, kSingular).rank;
+Travel::Travel(const Model& model, const std::vector<int>& leaders, const Bodies& from, const VecX& wound)
+    : loops_(model, leaders), tree_(model, leaders), wound_(wound), bodies_(from), bands_(loops_.groups().size()) {
+  loops_.measure_lengths(from);
+  tree_.measure(from, wound, q_, v_);
+  v_.setZero();
+  sound_ = choose(q_);
+  for (int i = 0; i < tree_.nv(); ++i)
+    leader_.push_back(std::find(leaders.begin(), leaders.end(), tree_.freedom_of_model(i)) != leaders.end());
 }
 
-Travel::Way Travel::step(const VecX& ahead, double next, int named, double by, double rate, VecX& q, VecX& v) {
-  for (std::size_t g = 0; g < regular_.size(); ++g) {
-    const std::vector<int>& freedoms = loops_.groups()[g].freedoms;
-    const auto found = std::find(freedoms.begin(), freedoms.end(), named);
-    if (regular_[g] == 0 || found == freedoms.end()) continue;
-    loops_.place(q, wound_);
-    const LoopRank here = rank_of(loops_, g, regular_[g]);
-    Branch branch;
-    loops_.rates(g, ahead, branch.t);
-    const double length = branch.t.norm();
-    if (!(here.sigma < kWatched) || !(length > 0)) continue;
-    branch.t /= length;
-    const Ahead singular = look_ahead(loops_, g, here, regular_[g], q, wound_, branch.t, 0, kHalf);
-    if (!singular.found || singular.x > next * length + 2 * kHalf) continue;
+// As many freedoms depend as there are independent rows: counted from all of them, because pivots are small near singular
+// configurations.
+bool Travel::choose(const VecX& q) {
+  int dependent = 0;
+  loops_.hold({});
+  loops_.place(q, wound_);
+  for (std::size_t g = 0; g < loops_.groups().size() && dependent >= 0; ++g)
+    dependent = loops_.groups()[g].freedoms.size() > kLargest ? -1 : dependent + rank_of(loops_, g, 0, kSingular).rank;
+  return tree_.choose(q, wound_, dependent).ok();
+}
 
-    branch.group = g, branch.rank = regular_[g], branch.directions = singular.directions;
-    branch.q0 = q, branch.centre = singular.x, branch.half = kHalf;
-    if (!branch.build(loops_, wound_)) continue;
-    const auto i = static_cast<Eigen::Index>(found - freedoms.begin());
-    const double unit = loops_.groups()[g].scale[i];
-    const double behind = branch.centre + 1.6 * branch.half;
-    double x = where(branch, i, by * unit, 0, behind);
-    const bool arrived = !std::isnan(x);
-    if (!arrived) x = behind;
-    VecX u, du;
-    branch.position(x, u, du);
-    if (arrived && !(std::abs(du[i]) > 1e-6 * du.norm())) continue;  // the freedom does not tell where it is
-    loops_.move(g, u, q);
-    for (std::size_t k = 0; k < freedoms.size(); ++k)
-      v[freedoms[k]] =
-          du[static_cast<Eigen::Index>(k)] / loops_.groups()[g].scale[static_cast<Eigen::Index>(k)] * (rate * unit / du[i]);
-    if (arrived) q[loops_.tree().coordinate_of(named)] += by - u[i] / unit;  // to the last digit
-    return arrived ? Way::Arrived : Way::Passed;
+bool Travel::go(const VecX& q, const VecX& v, int group) {
+  if (!sound_) return false;
+  const auto lead = [&](int i) {
+    if (!leader_[static_cast<std::size_t>(i)]) return Lead{i, 0};
+    const Joint& joint = tree_.model().joints()[static_cast<std::size_t>(tree_.joint_of(i))];
+    return Lead{i, q[joint.q0 + tree_.freedom_of_model(i) - joint.v0] - q_[tree_.coordinate_of(i)]};
+  };
+  wanted_ = VecX::Constant(tree_.nv(), std::numeric_limits<double>::quiet_NaN());
+  for (int i = 0; i < tree_.nv(); ++i)
+    if (leader_[static_cast<std::size_t>(i)]) wanted_[i] = v[tree_.freedom_of_model(i)];
+  const VecX start = q_;
+  std::vector<bool> in_group(static_cast<std::size_t>(tree_.nv()), false);
+  for (std::size_t g = 0; g < loops_.groups().size(); ++g) {
+    for (const int f : loops_.groups()[g].freedoms) in_group[static_cast<std::size_t>(f)] = true;
+    if (group >= 0 && g != static_cast<std::size_t>(group)) continue;
+    std::vector<Lead> leads;
+    for (const int i : tree_.independent())
+      if (loops_.groups()[g].place_of(i) >= 0) leads.push_back(lead(i));
+    const auto moves = [&](int f) { return wanted_[f] != 0 && !std::isnan(wanted_[f]); };
+    const std::vector<int>& all = loops_.groups()[g].freedoms;
+    if (std::none_of(leads.begin(), leads.end(), [](const Lead& l) { return l.by != 0; }) &&
+        std::none_of(all.begin(), all.end(), moves))
+      continue;
+    at_ = start;
+    rates_ = VecX::Zero(tree_.nv());
+    if (!go_in_group(g, leads)) return false;
+    // Groups share no freedom, and no joint.
+    for (const int f : loops_.groups()[g].freedoms) {
+      const JointNode& n = tree_.nodes()[tree_.node_of_freedom(f)];
+      q_.segment(n.q0, n.nq) = at_.segment(n.q0, n.nq);
+      v_[f] = rates_[f];
+    }
   }
-  return Way::Clear;
+  for (int i = 0; i < tree_.nv() && group < 0; ++i)
+    if (!in_group[static_cast<std::size_t>(i)] && leader_[static_cast<std::size_t>(i)])
+      q_[tree_.coordinate_of(i)] += lead(i).by, v_[i] = std::isnan(wanted_[i]) ? 0 : wanted_[i];
+  tree_.place(q_, v_, bodies_);
+  return closed();
+}
+
+// Whether positions and rates meet all rows, those included that nobody kept.
+bool Travel::closed() {
+  VecX r, rates;
+  MatX J;
+  loops_.hold({});
+  loops_.place(q_, wound_);
+  for (std::size_t g = 0; g < loops_.groups().size(); ++g) {
+    loops_.residual(g, r);
+    loops_.rates(g, v_, rates);
+    loops_.jacobian(g, J);
+    if (!(r.norm() <= kClosed) || !((J * rates).norm() <= kClosed * rates.norm())) return false;
+  }
+  return true;
+}
+
+// What depends is sent ahead along the motion: near a singular configuration, where branches meet, it would go astray.
+bool Travel::tangent(const std::vector<Lead>& leads, VecX& ahead) {
+  Bodies bodies;
+  MatX E;
+  tree_.place(at_, rates_, bodies);
+  ahead = VecX::Zero(tree_.nv());
+  for (const Lead& l : leads) ahead[l.freedom] = l.by;
+  if (!tree_.motions(bodies, wound_, E).ok()) return false;
+  const VecX u = ahead;
+  ahead.setZero();
+  for (std::size_t i = 0; i < tree_.independent().size(); ++i)
+    ahead += u[tree_.independent()[i]] * E.col(static_cast<Eigen::Index>(i));
+  return true;
+}
+
+bool Travel::go_in_group(std::size_t group, const std::vector<Lead>& leads) {
+  const Loops::Group& g = loops_.groups()[group];
+  const auto way = [&](const Lead& l) { return std::abs(l.by) * g.scale_of(l.freedom); };
+  const Lead first = *std::max_element(leads.begin(), leads.end(), [&](const Lead& a, const Lead& b) { return way(a) < way(b); });
+  std::vector<Loops::Held> held;
+  for (const Lead& l : leads)
+    if (l.freedom != first.freedom)
+      held.push_back({l.freedom, first.freedom, first.by != 0 ? l.by / first.by : 0, at_[tree_.coordinate_of(l.freedom)],
+                      at_[tree_.coordinate_of(first.freedom)]});
+  loops_.hold(held);
+  loops_.place(at_, wound_);
+  regular_ = rank_of(loops_, group, 0, kSingular).rank;
+
+  VecX ahead;
+  for (double done = 0; done < 1;) {
+    const double leg = first.by == 0 || 1 - done < 1.5 / kLegs ? 1 - done : 1.0 / kLegs;
+    const bool straight = !tangent(leads, ahead);
+    double s = done;
+    const Way way_here = straight || first.by == 0 ? Way::Clear : through_band(group, leads, first, done, ahead, leg, s);
+    if (way_here == Way::Arrived) return true;
+    if (way_here == Way::Passed) {
+      done = s;
+      const auto leads_on = [&](const Lead& l) {
+        return std::find(tree_.independent().begin(), tree_.independent().end(), l.freedom) != tree_.independent().end();
+      };
+      if (!choose(at_) || !std::all_of(leads.begin(), leads.end(), leads_on)) return false;
+      loops_.hold(held);
+      continue;
+    }
+    VecX next;
+    Bodies bodies;
+    tree_.retract(at_, leg * ahead, next);
+    at_ = next;
+    if (!tree_.complete(at_, rates_, wound_, bodies).ok()) return false;
+    done = leg == 1 - done ? 1 : done + leg;
+  }
+  return rates_of(group);
+}
+
+// A singular configuration nearer than the next leg is passed along its branch: to the aim where that is on it, or behind it.
+Travel::Way Travel::through_band(std::size_t group, const std::vector<Lead>& leads, const Lead& first, double done,
+                                 const VecX& ahead, double leg, double& s) {
+  const Loops::Group& g = loops_.groups()[group];
+  if (regular_ == 0) return Way::Clear;
+  loops_.place(at_, wound_);
+  const LoopRank here = rank_of(loops_, group, regular_);
+  Branch branch;
+  loops_.rates(group, ahead, branch.t);
+  const double length = branch.t.norm();
+  if (!(here.sigma < kWatched) || !(length > 0)) return Way::Clear;
+  branch.t /= length;
+  const Ahead singular = look_ahead(loops_, group, here, regular_, at_, wound_, branch.t, 0, kHalf);
+  if (!singular.found || singular.x > leg * length + 2 * kHalf) return Way::Clear;
+
+  branch.group = group, branch.rank = regular_, branch.directions = singular.directions;
+  branch.q0 = at_, branch.centre = singular.x, branch.half = kHalf;
+  if (!branch.build(loops_, wound_)) return Way::Clear;
+  const Eigen::Index i = g.place_of(first.freedom);
+  const double unit = g.scale[i], left = (1 - done) * first.by;
+  const double behind = branch.centre + 1.6 * branch.half;
+  double x = branch.where(i, left * unit, 0, behind);
+  const bool arrived = !std::isnan(x);
+  if (!arrived) x = behind;
+  VecX u, du;
+  branch.position(x, u, du);
+  if (arrived && (!(std::abs(du[i]) > 1e-6 * du.norm()) || !rates_along(branch, du)))
+    return Way::Clear;  // the freedom does not tell where it is
+  loops_.move(group, u, at_);
+  s = done + u[i] / unit / first.by;
+  if (!arrived) return Way::Passed;
+  at_[tree_.coordinate_of(first.freedom)] += left - u[i] / unit;  // to the last digit
+  for (const Lead& l : leads)
+    if (l.freedom != first.freedom) at_[tree_.coordinate_of(l.freedom)] = q_[tree_.coordinate_of(l.freedom)] + l.by;
+  bands_[group] = std::move(branch);
+  return Way::Arrived;
+}
+
+// Along the branch, at the pace of the freedom that tells it best, one that leads if there is one; false where others that lead
+// do not go with it.
+bool Travel::rates_along(const Branch& branch, const VecX& du) {
+  const Loops::Group& g = loops_.groups()[branch.group];
+  const auto freedom = [&](Eigen::Index k) { return g.freedoms[static_cast<std::size_t>(k)]; };
+  const auto leads = [&](Eigen::Index k) {
+    return std::find(tree_.independent().begin(), tree_.independent().end(), freedom(k)) != tree_.independent().end();
+  };
+  Eigen::Index best = -1;
+  const auto tells_more = [&](Eigen::Index k) {
+    return best < 0 || (leads(k) != leads(best) ? leads(k) : std::abs(du[k]) > std::abs(du[best]));
+  };
+  for (Eigen::Index k = 0; k < du.size(); ++k)
+    if (!std::isnan(wanted_[freedom(k)]) && tells_more(k)) best = k;
+  const double pace = best < 0 ? 0 : wanted_[freedom(best)] * g.scale[best] / du[best];
+  if (!std::isfinite(pace)) return false;
+  for (Eigen::Index k = 0; k < du.size(); ++k) {
+    const int f = freedom(k);
+    rates_[f] = pace * du[k] / g.scale[k];
+    if (leads(k) && std::abs(rates_[f] - wanted_[f]) * g.scale[k] > 1e-9 * std::abs(pace)) return false;
+  }
+  return true;
+}
+
+// Where it is regular: v = E w with all named rates, freedoms that do not lead at rest.
+bool Travel::rates_of(std::size_t group) {
+  const Loops::Group& g = loops_.groups()[group];
+  Bodies bodies;
+  MatX E;
+  tree_.place(at_, rates_, bodies);
+  if (!tree_.motions(bodies, wound_, E).ok()) return false;
+  std::vector<int> columns, rows;
+  for (std::size_t i = 0; i < tree_.independent().size(); ++i)
+    if (leader_[static_cast<std::size_t>(tree_.independent()[i])] && g.place_of(tree_.independent()[i]) >= 0)
+      columns.push_back(static_cast<int>(i));
+  for (const int f : g.freedoms)
+    if (!std::isnan(wanted_[f])) rows.push_back(f);
+  rates_.setZero();
+  if (columns.empty() || rows.empty()) return true;
+  MatX A(static_cast<Eigen::Index>(rows.size()), static_cast<Eigen::Index>(columns.size()));
+  VecX b(A.rows());
+  for (Eigen::Index r = 0; r < A.rows(); ++r) {
+    const int f = rows[static_cast<std::size_t>(r)];
+    for (Eigen::Index c = 0; c < A.cols(); ++c) A(r, c) = g.scale_of(f) * E(f, columns[static_cast<std::size_t>(c)]);
+    b[r] = g.scale_of(f) * wanted_[f];
+  }
+  const VecX w = least_norm_solution(A, b, 1e-9);
+  for (Eigen::Index c = 0; c < A.cols(); ++c) rates_ += w[c] * E.col(columns[static_cast<std::size_t>(c)]);
+  return true;
 }
 
 }  // namespace invar

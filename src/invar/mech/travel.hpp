@@ -1,27 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
+
 #include "invar/mech/branch.hpp"
 
 namespace invar {
 
-/// Leads coordinates of the tree along a branch through a singular configuration of the loops, where Newton's method over all
-/// rows would lose it. For starts: allocates.
+/// Leads loops from a closed, regular configuration to where some freedoms are as wanted. They stay closed on the way, so that
+/// the branch is kept; through singular configurations, where Newton's method over all rows would lose it, along nodes astride
+/// them (Branch). All leading freedoms of a group of loops go at one pace; those of its independent freedoms that nobody wants
+/// anywhere stay. For starts: allocates.
 class Travel {
  public:
-  /// From coordinates where loops are closed and regular.
-  /// `independent`: freedoms of the model that the tree keeps.
-  Travel(const Model& model, const std::vector<int>& independent, const Bodies& assembled, const VecX& wound);
+  /// `leaders`: freedoms of the model, with coordinates of their own. Of those that depend on each other, some lead.
+  Travel(const Model& model, const std::vector<int>& leaders, const Bodies& from, const VecX& wound);
 
-  enum class Way { Clear, Arrived, Passed };
-  /// A singular configuration on the way from q along `ahead` (a tangent of the tree that keeps loops closed to first order, the
-  /// whole way to the aim), nearer than `next` of it. Where there is one, q is moved along its branch: to where the freedom
-  /// `named` has gone its way `by`, with rates v that give it the rate `rate` (Arrived), or behind the configuration (Passed).
-  Way step(const VecX& ahead, double next, int named, double by, double rate, VecX& q, VecX& v);
+  /// To the coordinates q and rates v (stacked as in the model; only the leaders' count; NaN: a rate that follows from the
+  /// others), in all groups of loops or in one of them. False where loops do not let the freedoms that lead get there.
+  bool go(const VecX& q, const VecX& v, int group = -1);
+  /// Where it arrived, after go.
+  const Bodies& bodies() const { return bodies_; }
+  /// Coordinates of the tree there.
+  const VecX& q() const { return q_; }
+  /// Per group: the branch on which it arrived next to a singular configuration.
+  const std::vector<std::optional<Branch>>& bands() const { return bands_; }
+  Loops& loops() { return loops_; }
 
  private:
+  enum class Way { Clear, Arrived, Passed };
+  struct Lead {
+    int freedom;
+    double by;
+  };
+  bool choose(const VecX& q);
+  bool closed();
+  bool go_in_group(std::size_t group, const std::vector<Lead>& leads);
+  bool tangent(const std::vector<Lead>& leads, VecX& ahead);
+  Way through_band(std::size_t group, const std::vector<Lead>& leads, const Lead& first, double done, const VecX& ahead,
+                   double leg, double& s);
+  bool rates_along(const Branch& branch, const VecX& du);
+  bool rates_of(std::size_t group);
+
   Loops loops_;
-  std::vector<int> regular_;  // per group
+  JointTree tree_;
+  std::vector<bool> leader_;  // per freedom of the tree
   VecX wound_;
+  VecX q_, v_;          // of the tree
+  VecX wanted_;         // rates of the tree; NaN: not named
+  VecX at_, rates_;     // of the tree, while one group is on its way
+  int regular_ = 0;     // rank of the group that is on its way
+  bool sound_ = false;  // freedoms could be chosen
+  Bodies bodies_;
+  std::vector<std::optional<Branch>> bands_;
 };
 
 }  // namespace invar

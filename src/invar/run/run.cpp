@@ -9,6 +9,7 @@
 #include "invar/base/check.hpp"
 #include "invar/run/convergence.hpp"
 #include "invar/run/loop.hpp"
+#include "invar/run/words.hpp"
 
 namespace invar {
 
@@ -42,7 +43,7 @@ Result<Outcome> Loop::run(const State& start) {
 Result<void> Loop::build_controllers() {
   for (const ControllerSpec& spec : scenario_.controllers) {
     auto controller = Controller::build(spec, *leg_->model, scenario_.start_time, scenario_.seed);
-    if (!controller) return tl::unexpected(controller.error());
+    if (!controller) return fail(controller.error().kind, controller.error().what, spec.where);
     leg_->system.add(**controller);
     controllers_.push_back(std::move(*controller));
   }
@@ -100,11 +101,16 @@ std::vector<Channel> Loop::channels() const {
 }
 
 Result<Outcome> Loop::outcome() {
-  if (!sink_) return tl::unexpected(sink_.error());
+  // What cannot be recorded ends the run; what it found until then is kept.
+  if (!sink_) {
+    out_.end = Outcome::End::Failed;
+    out_.unrecorded = sink_.error();
+    out_.words = fmt::format("t = {:g} s: {}", seen_.t, sink_.error().text());
+  }
   // The recording of a run that is interrupted, whose edit is refused, or that reached a stop ends with the state that it
   // reached.
-  const bool cut = out_.end == Outcome::End::Interrupted || out_.verdict.status == Status::EditRefused ||
-                   out_.verdict.status == Status::JointStop;
+  const bool cut = sink_ && (out_.end == Outcome::End::Interrupted || out_.verdict.status == Status::EditRefused ||
+                             out_.verdict.status == Status::JointStop);
   if (cut && sampled_.t < seen_.t) sample(seen_.t, x_, true);
   out_.notes = watch_.notes();
   if (std::string divided = tally_.divided_steps(); !divided.empty()) out_.notes.push_back(std::move(divided));
@@ -122,6 +128,28 @@ Result<Outcome> Loop::outcome() {
 
 namespace {
 
+// What natural coordinates cannot take shows at the first step: a motion that nothing with inertia takes part in. It depends on
+// neither time nor loads. The other formulations find it when they assemble.
+std::optional<Error> without_inertia(const Scenario& scenario, const Leg& leg, const State& start) {
+  if (scenario.method.formulation != "natural") return {};
+  Leg trial(scenario, scenario.model, {});
+  Bodies bodies;
+  State x;
+  leg.formulation->bodies(start, bodies);
+  trial.formulation->set(bodies, x, start.wound);
+  const double span = scenario.end_time - scenario.start_time;
+  const double h = trial.integrator->adaptive() ? span : std::min(span, scenario.method.step / scenario.method.parts);
+  double done = 0;
+  trial.system.enter(scenario.start_time, scenario.end_time);
+  trial.integrator->reset(trial.system, x, h);
+  const Verdict verdict = trial.integrator->step(trial.system, scenario.start_time, h, x, done);
+  if (verdict.status != Status::NoInertia) return {};
+  return Error{ErrorKind::Model,
+               fmt::format("'{}' cannot take this mechanism where it starts: {}", scenario.method.integrator,
+                           words(verdict, *scenario.model)),
+               {}};
+}
+
 // Everything up to the first step: what a run refuses is refused here.
 Result<std::unique_ptr<Loop>> prepared(const Scenario& scenario, const RunOptions& options, State& start) {
   INVAR_CHECK(scenario.model != nullptr, "a scenario has a model");
@@ -137,15 +165,18 @@ Result<std::unique_ptr<Loop>> prepared(const Scenario& scenario, const RunOption
   if (!scenario.edits.empty()) layout = channels_of_all(*models, recorded(scenario));
   if (auto made = make_integrator(scenario.method.integrator, scenario.method.options); !made) return refuse(made.error());
   auto leg = std::make_unique<Leg>(scenario, scenario.model, layout);
-  auto state = state_at(*leg->formulation, scenario.start);
+  Start begin = scenario.start;
+  begin.motion = true;
+  auto state = state_at(*leg->formulation, begin);
   if (!state) {
     Error error = state.error();
     if (error.where.empty()) error.where = scenario.start.where;
     return refuse(error);
   }
   start = std::move(*state);
+  if (auto no = without_inertia(scenario, *leg, start)) return refuse(std::move(*no));
   auto loop = std::make_unique<Loop>(scenario, options, std::move(leg), std::move(layout));
-  if (auto built = loop->build_controllers(); !built) return refuse({ErrorKind::Scenario, built.error().what, {}});
+  if (auto built = loop->build_controllers(); !built) return refuse(built.error());
   if (auto known = loop->check_names(); !known) return refuse(known.error());
   return loop;
 }
@@ -189,8 +220,9 @@ Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
   if (out->end == Outcome::End::Finished)
     if (auto done = converge(scenario, options, *out); !done) return tl::unexpected(done.error());
   // Until now the recording is being written: nobody else takes its place.
-  if (options.sink != nullptr)
-    if (auto ended = options.sink->end(); !ended) return tl::unexpected(ended.error());
+  if (options.sink != nullptr && !out->unrecorded)
+    if (auto ended = options.sink->end(); !ended)
+      out->end = Outcome::End::Failed, out->unrecorded = ended.error(), out->words = ended.error().text();
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <optional>
 
 #include "invar/mech/carry.hpp"
 #include "invar/run/scenario.hpp"
@@ -39,8 +40,9 @@ struct ControlAccount {
 struct Outcome {
   enum class End { Finished, Interrupted, Failed };
   End end = End::Finished;
-  Verdict verdict;    ///< Failed: what the numerics said
-  std::string words;  ///< Failed: with step, time, joint and body
+  Verdict verdict;                  ///< Failed: what the numerics said
+  std::string words;                ///< Failed: with step, time, joint and body
+  std::optional<Error> unrecorded;  ///< Failed because its sink did: why
   std::vector<Metric> metrics;
   std::vector<LawResult> laws;
   std::vector<std::string> notes;  ///< what happened on the way, with times; repetitions are counted (Notes)
@@ -72,7 +74,8 @@ Result<Foreseen> check(const Scenario& scenario);
 /// carry), everything that computes begins anew, and a sample there shows the mechanism after the edit.
 /// Laws: with no sink, stop or progress, the steps make no heap call; the same scenario gives the same bits.
 /// Convergence is looked at after a run that finished, before its sink is told the end.
-/// Errors (Result) are those of the start and of the sink; a failure of the numerics is an Outcome.
+/// Errors (Result) are those of the start, and of the sink before the first sample; a failure of the numerics is an Outcome, and
+/// so is a sink that fails later: what was found until then is known.
 Result<Outcome> run(const Scenario& scenario, const RunOptions& options = {});
 
 }  // namespace invar

@@ -9,121 +9,174 @@
 
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/joint_tree.hpp"
-#include "invar/mech/travel.hpp"
+#include "invar/run/start_names.hpp"
 
 namespace invar {
 
 namespace {
 
-constexpr int kLegs = 64;  // on the way to what was named
+constexpr double kAsNamed = 1e-6;
 
-// Bodies in which the joints that were named are as named, and what closes loops follows, from assembled ones nearby. Nothing
-// where they are too many, or loops do not let them go there: coordinates travel from where they are, so a branch is kept.
-std::optional<Bodies> as_named(const Model& model, const Start& start, const Bodies& assembled, const VecX& turns) {
-  std::vector<int> freedoms;
-  for (std::size_t j = 0; j < model.joints().size(); ++j) {
-    const Joint& joint = model.joints()[j];
-    if (start.named[j] && joint.nq != joint.nv) return {};
-    for (int k = 0; start.named[j] && k < joint.nv; ++k)
-      if (start.names(model, j, k)) freedoms.push_back(joint.v0 + k);
+// [initial], assembled, and the turns its angles are on.
+struct Initial {
+  std::optional<Bodies> bodies;
+  VecX turns;
+};
+
+Initial initial_of(const Model& model, double tolerance) {
+  const JointState joints = JointState::initial(model);
+  Initial out{{}, joints.turns(model)};
+  if (auto assembled = make_consistent(model, place(model, joints), tolerance, out.turns)) out.bodies = std::move(*assembled);
+  return out;
+}
+
+std::string configuration(const Loops& loops, const Meeting& m) {
+  int rank = loops.tree_rows() + m.rank;
+  for (std::size_t g = 0; g < loops.groups().size(); ++g)
+    if (g != m.group) rank += rank_of(loops, g, 0).rank;
+  return fmt::format("rank is {} and mobility {}", rank, 6 * static_cast<int>(loops.model().bodies().size()) - rank);
+}
+
+tl::unexpected<Error> undecided(const NamedBranches& branches, const std::string& why) {
+  return fail(ErrorKind::State, fmt::format("{}: {} branches of motion meet there, and {}; rates would choose ({})", why,
+                                            branches.size(), "nothing that is named chooses one", branches.words()));
+}
+
+// The freedoms and rates of one group, out of another state of the tree.
+void take_group(const Loops& loops, std::size_t group, const VecX& q_from, const VecX& v_from, VecX& q, VecX& v) {
+  for (const int f : loops.groups()[group].freedoms) {
+    const JointNode& n = loops.tree().nodes()[loops.tree().node_of_freedom(f)];
+    q.segment(n.q0, n.nq) = q_from.segment(n.q0, n.nq);
+    v[f] = v_from[f];
   }
-  JointTree tree(model, freedoms);
-  if (tree.rows() == 0 || freedoms.empty()) return {};
-  const VecX wound = wound_at(model, assembled, turns);
+}
+
+// From an [initial] that is singular itself: each group of loops that is goes along the one branch that is as named. Nothing
+// where no group is singular, or loops do not let what is named be so.
+Result<std::optional<Bodies>> from_singular(const Model& model, const Start& start, const Initial& initial) {
+  const std::optional<Bodies> none;
+  const std::vector<int> leaders = named_freedoms(model, start);
+  Loops loops(model, leaders);
+  loops.measure_lengths(*initial.bodies);
+  const VecX wound = wound_at(model, *initial.bodies, initial.turns);
   VecX q, v;
-  tree.measure(assembled, wound, q, v);
-  if (!tree.choose(q, wound).ok()) return {};
-  VecX u = VecX::Zero(tree.nv());
-  std::size_t held = 0;
-  for (const int i : tree.independent()) {
-    const int of_model = tree.freedom_of_model(i);
-    if (of_model < 0 || std::find(freedoms.begin(), freedoms.end(), of_model) == freedoms.end()) continue;
-    ++held;
-    const Joint& joint = model.joints()[static_cast<std::size_t>(tree.joint_of(i))];
-    u[i] = start.joints.q[joint.q0 + of_model - joint.v0] - q[tree.coordinate_of(i)];
-    v[i] = start.joints.v[of_model];
-  }
-  if (held != freedoms.size()) return {};
-  Bodies bodies;
-  VecX next;
-  MatX E;
-  Travel travel(model, freedoms, assembled, wound);
-  const auto leads = [&](int i) { return tree.freedom_of_model(i) == freedoms[0]; };
-  for (double done = 0; done < 1;) {
-    // What depends is sent ahead along the motion: near a singular configuration, where branches meet, it would go astray.
-    const double leg = 1 - done < 1.5 / kLegs ? 1 - done : 1.0 / kLegs;
-    VecX ahead = u;
-    tree.place(q, v, bodies);
-    if (tree.motions(bodies, wound, E).ok()) {
-      ahead.setZero();
-      for (std::size_t i = 0; i < tree.independent().size(); ++i)
-        ahead += u[tree.independent()[i]] * E.col(static_cast<Eigen::Index>(i));
+  loops.tree().measure(*initial.bodies, wound, q, v);
+  v.setZero();
+  const VecX q0 = q;
+  bool any = false;
+  for (std::size_t g = 0; g < loops.groups().size(); ++g) {
+    NamedBranches branches(loops, leaders, g, q0, wound, start);
+    if (branches.size() < 2) continue;
+    const auto reached = branches.reached();
+    if (reached.size() > 1) {
+      if (!start.motion) return none;
+      return undecided(branches, "[initial] is a singular configuration, where " + configuration(loops, branches.meeting()));
     }
-    // Through a singular configuration along its branch, where one freedom leads.
-    if (const auto lead = std::find_if(tree.independent().begin(), tree.independent().end(), leads); held == 1 && u[*lead] != 0) {
-      const int i = *lead;
-      const double aim = q[tree.coordinate_of(i)] + (1 - done) * u[i];
-      const Travel::Way way = travel.step((1 - done) * ahead, leg / (1 - done), i, (1 - done) * u[i], v[i], q, v);
-      if (way == Travel::Way::Arrived) {
-        tree.place(q, v, bodies);
-        return bodies;
-      }
-      if (way == Travel::Way::Passed) {
-        done = 1 - (aim - q[tree.coordinate_of(i)]) / u[i];
-        v[i] = start.joints.v[freedoms[0]];
-        if (!tree.choose(q, wound).ok() || std::none_of(tree.independent().begin(), tree.independent().end(), leads)) return {};
-        continue;
-      }
-    }
-    tree.retract(q, leg * ahead, next);
-    q = next;
-    if (!tree.complete(q, v, wound, bodies).ok()) return {};
-    done = leg == 1 - done ? 1 : done + leg;
+    if (reached.empty()) return none;
+    take_group(loops, g, reached[0].q, reached[0].v, q, v);
+    any = true;
   }
+  if (!any) return none;
+  Bodies bodies(model.bodies().size());
+  loops.tree().place(q, v, bodies);
+  // What else is named, in loops that are regular and outside of them.
+  if (off_names(model, start, bodies, wound) <= kAsNamed) return bodies;
+  Travel travel(model, leaders, bodies, wound);
+  if (!travel.go(start.joints.q, named_rates(model, start))) return none;
+  return travel.bodies();
+}
+
+// From a regular configuration, or one that nobody has asked about. Where loops arrive next to a singular configuration and rates
+// are not as named, another branch through it may have them.
+Result<std::optional<Bodies>> from_regular(const Model& model, const Start& start, const Bodies& from, const VecX& turns) {
+  const std::vector<int> leaders = named_freedoms(model, start);
+  const VecX wound = wound_at(model, from, turns);
+  Travel travel(model, leaders, from, wound);
+  if (!travel.go(start.joints.q, named_rates(model, start))) return std::optional<Bodies>();
+  if (off_names(model, start, travel.bodies(), wound) <= kAsNamed) return travel.bodies();
+  VecX q, v;
+  Loops loops(model, leaders);
+  loops.measure_lengths(from);
+  loops.tree().measure(travel.bodies(), wound, q, v);
+  for (std::size_t g = 0; g < travel.bands().size(); ++g) {
+    if (!travel.bands()[g]) continue;
+    const Branch::Weakest there = travel.bands()[g]->weakest(travel.loops(), wound);
+    NamedBranches branches(loops, leaders, g, there.q, wound, start);
+    const auto reached = branches.reached();
+    if (reached.size() == 1) take_group(loops, g, reached[0].q, reached[0].v, q, v);
+    if (reached.size() > 1 && start.motion) return undecided(branches, "[initial] does not lie on a branch that is as named");
+  }
+  Bodies bodies(model.bodies().size());
+  loops.tree().place(q, v, bodies);
   return bodies;
 }
 
-// Where a start stands in a singular configuration: rank there against rank where [initial] closes.
-std::vector<std::string> where_branches_meet(const Model& model, const Bodies& bodies, const VecX& wound) {
-  const JointState initial = JointState::initial(model);
-  const VecX turns = initial.turns(model);
-  const auto assembled = make_consistent(model, place(model, initial), 1e-9, turns);
-  if (!assembled) return {};
+Result<Bodies> named_bodies(const Model& model, const Start& start) {
+  // From [initial], where it closes: what was named may lie far away, where the nearest assembly is on another branch.
+  std::optional<Bodies> first;
+  if (const Initial initial = initial_of(model, start.tolerance); initial.bodies) {
+    auto named = from_singular(model, start, initial);
+    if (!named) return tl::unexpected(named.error());
+    if (!*named) named = from_regular(model, start, *initial.bodies, initial.turns);
+    if (!named) return tl::unexpected(named.error());
+    first = std::move(*named);
+    if (first && off_names(model, start, *first, wound_at(model, *first, start.turns(model))) <= kAsNamed) return *first;
+  }
+  // From what is named, as far as loops let it.
+  const VecX turns = start.turns(model);
+  auto assembled = make_consistent(model, place(model, start.joints), start.tolerance, turns);
+  if (!assembled) return first ? Result<Bodies>(*first) : assembled;
+  const auto off = [&](const Bodies& bodies) { return off_names(model, start, bodies, wound_at(model, bodies, turns)); };
+  auto named = from_regular(model, start, *assembled, turns);
+  if (!named) return tl::unexpected(named.error());
+  if (*named && off(**named) <= kAsNamed) return **named;
+  // Names contradict each other: all of them give way, no more than they must.
+  return first && off(*first) < off(*assembled) ? *first : *assembled;
+}
+
+// A motion from [initial] at rest: nothing is named.
+Result<void> expect_one_branch(const Model& model, const Start& start, const Bodies& bodies) {
   Loops loops(model);
   loops.measure_lengths(bodies);
-  const auto ranks = [&](const Bodies& at, const VecX& on, int& rank) {
-    VecX q, v;
-    loops.tree().measure(at, on, q, v);
-    loops.place(q, on);
-    rank = loops.tree_rows();
-    for (std::size_t g = 0; g < loops.groups().size(); ++g) rank += rank_of(loops, g, 0).rank;
-  };
-  int here = 0, regular = 0;
-  ranks(bodies, wound, here);
-  ranks(*assembled, wound_at(model, *assembled, turns), regular);
-  if (here >= regular) return {};
-  return {
-      fmt::format("starts in a singular configuration, where rank is {} and mobility {}: branches meet there, and the one that "
-                  "[initial] lies on was taken",
-                  here, 6 * static_cast<int>(model.bodies().size()) - here)};
+  const VecX wound = wound_at(model, bodies, start.turns(model));
+  VecX q, v;
+  loops.tree().measure(bodies, wound, q, v);
+  for (std::size_t g = 0; g < loops.groups().size(); ++g)
+    if (NamedBranches branches(loops, {}, g, q, wound, start); branches.size() > 1)
+      return undecided(branches, "[initial] is a singular configuration, where " + configuration(loops, branches.meeting()));
+  return {};
+}
+
+// Where a start stands in a singular configuration: which of the branches that meet there was taken, and why.
+std::vector<std::string> where_branches_meet(const Model& model, const Start& start, const Bodies& bodies, const VecX& wound) {
+  std::vector<std::string> out;
+  const std::vector<int> leaders = named_freedoms(model, start);
+  Loops loops(model, leaders);
+  loops.measure_lengths(bodies);
+  VecX q, v;
+  loops.tree().measure(bodies, wound, q, v);
+  for (std::size_t g = 0; g < loops.groups().size(); ++g) {
+    NamedBranches branches(loops, leaders, g, q, wound, start);
+    if (branches.size() < 2) continue;
+    const std::size_t as_named = branches.reached().size();
+    out.push_back(fmt::format("starts in a singular configuration, where {}: {} branches meet there, and {} was taken",
+                              configuration(loops, branches.meeting()), branches.size(),
+                              as_named == 1 ? "the one that has the rates as named" : "the one that [initial] lies on"));
+  }
+  return out;
 }
 
 }  // namespace
 
 Result<Bodies> bodies_at(const Model& model, const Start& start) {
+  const bool named = !start.by_bodies && !named_freedoms(model, start).empty();
+  if (start.project && named && JointTree(model).rows() > 0) return named_bodies(model, start);
   Bodies guess = start.by_bodies ? start.bodies : place(model, start.joints);
   const VecX turns = start.turns(model);
-  // From [initial], where it closes: what was named may lie far away, where the nearest assembly is on another branch.
-  if (start.project && !start.by_bodies && !start.named.empty()) {
-    const JointState initial = JointState::initial(model);
-    const VecX there = initial.turns(model);
-    if (const auto assembled = make_consistent(model, place(model, initial), start.tolerance, there))
-      if (auto named = as_named(model, start, *assembled, there)) return *named;
-  }
   if (start.project) {
     auto assembled = make_consistent(model, std::move(guess), start.tolerance, turns);
-    if (!assembled || start.by_bodies || start.named.empty()) return assembled;
-    if (auto named = as_named(model, start, *assembled, turns)) return *named;
+    if (assembled && start.motion && !start.by_bodies && !named)
+      if (auto fine = expect_one_branch(model, start, *assembled); !fine) return tl::unexpected(fine.error());
     return assembled;
   }
   if (auto fine = expect_consistent(model, guess, start.tolerance, turns); !fine) {
@@ -151,7 +204,7 @@ std::vector<std::string> displaced(const Formulation& formulation, const Start& 
   VecX q, v;
   joint_coordinates(model, bodies, q, v);
   unwind(model, x.wound, q);
-  out = where_branches_meet(model, bodies, x.wound);
+  out = where_branches_meet(model, start, bodies, x.wound);
   const auto compare = [&](const Joint& joint, const char* what, double named, double is) {
     if (std::abs(is - named) > 1e-6 * (1 + std::abs(named)))
       out.push_back(
@@ -166,7 +219,7 @@ std::vector<std::string> displaced(const Formulation& formulation, const Start& 
     for (int k = 0; k < joint.nq && joint.nq == joint.nv; ++k)
       if (start.names(model, j, k)) compare(joint, "q", start.joints.q[joint.q0 + k], q[joint.q0 + k]);
     for (int k = 0; k < joint.nv; ++k)
-      if (start.names(model, j, k)) compare(joint, "v", start.joints.v[joint.v0 + k], v[joint.v0 + k]);
+      if (start.names(model, j, k) && start.names_rate(j)) compare(joint, "v", start.joints.v[joint.v0 + k], v[joint.v0 + k]);
   }
   return out;
 }

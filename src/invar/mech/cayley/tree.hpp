@@ -193,6 +193,15 @@ class Tree {
   void pull(double h);
   void push(double h, const Load* load);
   Verdict iterate(double h, const Load* load);
+  Verdict newton(double h, Loading* loading);
+  Verdict damped(double h, Loading* loading);
+  const Load* load_of(double h, Loading* loading, double& feedback);
+  void set_scales(double h, const Load* load);
+  Verdict astray() const;
+  double increment() const;
+  void take_unknowns(double part);
+  void set_unknowns();
+  void repeat();
   double ask(double h, Loading& loading);
   void spread(double h, const Bodies& bodies, Load& load) const;
   void mean_bodies(Bodies& out) const;
@@ -256,6 +265,7 @@ class Tree {
   Load load_, asked_;  // what acts there; as it was told
 
   std::vector<double> guess_;                      // unknowns
+  std::vector<double> base_, whole_, here_;        // unknowns and impulses of damped iterates
   std::vector<Vec> at_rest_;                       // per slot; workspace of place
   std::vector<double> rotors_at_rest_;             // per slot; workspace of place
   std::vector<double> lambda_, dlambda_, mu_;      // rows: impulses, increments, of the projection

@@ -95,6 +95,7 @@ void Tree<G>::compile(double h) {
   for (Slot<G>& b : slots_) b.pace = pins_.empty() ? b.part : 0;
   guess_.assign(unknowns_, 0.0);
   lambda_.assign(rows_, 0.0);
+  for (std::vector<double>* of : {&base_, &whole_, &here_}) of->assign(guess_.size() + lambda_.size(), 0.0);
   dlambda_ = value_ = right_ = mu_ = given_ = stiffness_ = lambda_;
   D_.assign(static_cast<std::size_t>(rows_) * static_cast<std::size_t>(rows_), 0.0);
   lu_ = D_;

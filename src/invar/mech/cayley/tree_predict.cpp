@@ -34,6 +34,14 @@ void Tree<G>::predict(bool again) {
       b.pi0 = b.R0 * (b.J * b.W0);
     else
       b.pi0 = b.J * b.W0;
+  }
+  set_unknowns();
+}
+
+template <class G>
+void Tree<G>::set_unknowns() {
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    Slot<G>& b = slots_[i];
     const double* u = guess_.data() + b.unknown;
     switch (b.hang) {
       case Hang::Ground: break;
@@ -45,6 +53,15 @@ void Tree<G>::predict(bool again) {
       default: b.s = *u;
     }
   }
+}
+
+// The rates and impulses of the last step, as they are.
+template <class G>
+void Tree<G>::repeat() {
+  const Past& past = past_[stage_];
+  extrapolate(past.unknowns, past.latest, 1, guess_);
+  extrapolate(past.impulses, past.latest, 1, lambda_);
+  set_unknowns();
 }
 
 template <class G>
@@ -84,11 +101,14 @@ void Tree<G>::copy_unknowns(double* out) const {
   }
 }
 
-#define INVAR_MEMBERS(G)                \
-  template void Tree<G>::predict(bool); \
-  template void Tree<G>::recall(int);   \
-  template void Tree<G>::forget();      \
-  template void Tree<G>::remember();
+#define INVAR_MEMBERS(G)                 \
+  template void Tree<G>::predict(bool);  \
+  template void Tree<G>::recall(int);    \
+  template void Tree<G>::forget();       \
+  template void Tree<G>::remember();     \
+  template void Tree<G>::set_unknowns(); \
+  template void Tree<G>::repeat();       \
+  template void Tree<G>::copy_unknowns(double*) const;
 INVAR_MEMBERS(InSpace)
 INVAR_MEMBERS(InPlane)
 #undef INVAR_MEMBERS

@@ -23,15 +23,6 @@
 namespace invar::cayley {
 namespace {
 
-constexpr int kIterations = 20, kWithLoads = 50;
-// Newton squares its error: an increment of 1e-8 of the velocities is followed by one of 1e-16.
-constexpr double kSmall = 2e-8;
-constexpr double kRounding = 2e-16, kNoise = 1e-10;
-constexpr double kClear = 100;       // times rounding: increments above it tell how Newton converges
-constexpr double kCaution = 4;       // times the contraction seen
-constexpr double kSameLoad = 1e-15;  // relative change below which a load does not depend on the motion
-constexpr int kTrust = 50;           // steps for which an estimate of it is taken
-
 template <class G>
 void hinge(Slot<G>& b, const Slot<G>& a, double h, bool measured) {
   const double t = 0.5 * h * b.s, g = 1 / (1 + t * t), c = (1 - t * t) * g, s = 2 * t * g;
@@ -283,98 +274,6 @@ void Tree<G>::push(double h, const Load* load) {
     }
 }
 
-// One iteration of Newton, and the sizes of what it changed.
-template <class G>
-Verdict Tree<G>::iterate(double h, const Load* load) {
-  if (!pins_.empty()) {
-    forward_pins(h, load);
-    if (!lines_.empty()) pull_pins(h);
-    if (!pins_.eliminate(h, {h * gravity_.x(), h * gravity_.y()})) return {Status::NotConverged, -1, -1, 0};
-    paces_[0].now = pins_.substitute(worst_);
-    return {};
-  }
-  forward(h, load);
-  if (!lines_.empty()) pull(h);
-  if (rows_ > 0) start_ties(h, true);
-  // A wild iterate may lose a pivot; whether there is inertia was asked when the tree was placed.
-  if (const Verdict v = eliminate(h); !v.ok()) return {Status::NotConverged, v.body, v.joint, v.value};
-  if (rows_ > 0) {
-    soften();
-    if (const int row = solve_rows(active_); row >= 0) return {Status::Singular, -1, joint_of_row(row), 0};
-  }
-  substitute(true, h);
-  return {};
-}
-
-template <class G>
-Verdict Tree<G>::step(double h, Loading* loading, bool again) {
-  measured_ = loading != nullptr;
-  if (inexact_ > 0 && ++since_measured_ > kTrust) inexact_ = std::max(inexact_, inexact_at_first_);
-  predict(again);
-  if (pins_.empty())
-    measure_speeds();
-  else
-    paces_[0].scale = start_pins();
-  if (rows_ > 0) measure_extents();
-  const int most = loading != nullptr ? kWithLoads : kIterations;
-  for (iterations_ = 1; iterations_ <= most; ++iterations_) {
-    double feedback = 0;
-    if (loading != nullptr && (ask(h, *loading) > kSameLoad || iterations_ == 1)) feedback = iterations_ == 1 ? 1.0 : kCaution;
-    const Load* load = loading != nullptr ? &load_ : nullptr;
-    if (const Verdict v = iterate(h, load); !v.ok()) return v;
-    if (!std::all_of(paces_.begin(), paces_.end(), [](const Pace& pace) { return std::isfinite(pace.now); })) break;
-    if (iterations_ == 1) {
-      for (Pace& pace : paces_) pace.scale = std::max(pace.scale, pace.now);
-      push(h, load);
-    }
-    if (converged(h, feedback)) {
-      if (!finish(h)) break;
-      copy_unknowns(guess_.data());
-      return {};
-    }
-    for (Pace& pace : paces_) pace.before = pace.now;
-  }
-  // Where it failed: at the part whose increment was the largest.
-  double before = 0;
-  for (const Pace& pace : paces_) before = std::max(before, pace.before);
-  return {Status::NotConverged, skeleton_.parts[worst_].body, skeleton_.parts[worst_].joint, before};
-}
-
-// Whether the next increments are rounding, in every connected part by its own measure. The next increment is small of second
-// order, or smaller than this one by the ratio of the last two, unless what the Jacobian leaves out takes over. Increments that
-// are small and no longer shrink are rounding: rows of ties are positions over h, and singular configurations enlarge it. Those
-// of an inexact Jacobian may shrink slowly and are none as long as they do. What a load gives back to the motion shrinks as the
-// increments do.
-template <class G>
-bool Tree<G>::converged(double h, double feedback) {
-  const bool first = iterations_ == 1;
-  const auto shrank = [&](const Pace& pace) {
-    if (first) return inexact_ > 0 ? 1.0 : kSmall;
-    return pace.now == 0 ? 0.0 : pace.now / pace.before;
-  };
-  double clear = 0;
-  for (const Pace& pace : paces_)
-    if (iterations_ > 2 && pace.now > kClear * kRounding * pace.scale) clear = std::max(clear, shrank(pace));
-  if (clear > 0) measure_contraction(clear);
-  const double stalled = inexact_ > 0 ? 1.0 : 0.7;
-  return std::all_of(paces_.begin(), paces_.end(), [&](const Pace& pace) {
-    const double rounding = kRounding * pace.scale, ratio = shrank(pace);
-    const double next = pace.now * std::max({ratio, inexact_, first ? feedback : feedback * ratio});
-    return pace.now <= rounding || next <= rounding ||
-           (iterations_ > 2 && pace.now >= stalled * pace.before &&
-            pace.now <= kNoise * pace.scale + kRounding * pace.extent / std::abs(h));
-  });
-}
-
-// From the third increment on, what shrinks is what the Jacobian leaves out. The estimate falls slowly and rises at once; when
-// steps have needed no third increment for long, it is made anew.
-template <class G>
-void Tree<G>::measure_contraction(double shrank) {
-  if (inexact_ == 0) return;
-  inexact_ = std::max(kCaution * shrank, 0.5 * inexact_);
-  since_measured_ = 0;
-}
-
 // Node 1 with its velocities, and the accounts of the step. A turn of more than a quarter within a step is refused: the Cayley
 // map ends at half of one, and Newton leads astray before that.
 template <class G>
@@ -456,7 +355,11 @@ Verdict Tree<G>::project(std::vector<Vec>& velocities, std::vector<double>& roto
 
 #define INVAR_MEMBERS(G)                                               \
   template void Tree<G>::move(Slot<G>&, const Slot<G>&, double) const; \
-  template Verdict Tree<G>::step(double, Loading*, bool);              \
+  template void Tree<G>::forward(double, const Load*);                 \
+  template void Tree<G>::pull(double);                                 \
+  template void Tree<G>::push(double, const Load*);                    \
+  template bool Tree<G>::finish(double);                               \
+  template void Tree<G>::measure_extents();                            \
   template void Tree<G>::measure_speeds();                             \
   template void Tree<G>::measure_lines();                              \
   template Verdict Tree<G>::project(std::vector<Vec>&, std::vector<double>&);

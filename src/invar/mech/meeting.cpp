@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Along q(x) with q' = t the closed loops have Φ t = 0 and Φ'(t) t + Φ κ = 0; over the left kernel the second one is
+// Nᵀ Φ'(t) t = 0, whatever the curvature κ. Beside the configuration the weak rows are x Nᵀ Φ'(t): on the branch the rank grows
+// by that of Nᵀ Φ'(t) K.
+#include "invar/mech/meeting.hpp"
+
+#include <cmath>
+
+#include "invar/base/random.hpp"
+
+namespace invar {
+namespace {
+
+constexpr double kNull = 1e-6;        // of the largest singular value: a configuration is known to 1e-9 or better
+constexpr double kDifference = 1e-4;  // scaled: central differences are good to 1e-8
+constexpr double kForm = 1e-5;        // of a form: below it a row depends on the others beside the configuration, too
+constexpr double kSame = 1e-3;        // 1 - |cosine| of two directions that are one; a double root is found to its root
+constexpr double kHalf = 0.05;        // of a branch
+constexpr int kStarts = 60;           // per dimension
+constexpr int kIterations = 60;
+constexpr Eigen::Index kLargest = 160;  // freedoms of a group
+constexpr std::size_t kMost = 16;       // branches, where there is a continuum of them
+
+// The forms c ↦ n_iᵀ Φ'(K c) K c as symmetric matrices, independent ones only; and slopes[j] = Nᵀ Φ'(K_j) K.
+struct Forms {
+  std::vector<MatX> forms, slopes;
+};
+
+Forms forms_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound, const MatX& N, const MatX& K) {
+  Forms out;
+  const Eigen::Index k = K.cols();
+  MatX forth, back;
+  const auto rows_at = [&](double x, Eigen::Index j, MatX& rows) {
+    VecX there = q;
+    loops.move(group, x * K.col(j), there);
+    loops.place(there, wound);
+    loops.jacobian(group, rows);
+  };
+  for (Eigen::Index j = 0; j < k; ++j) {
+    rows_at(kDifference, j, forth);
+    rows_at(-kDifference, j, back);
+    out.slopes.push_back(N.transpose() * (forth - back) * K / (2 * kDifference));
+  }
+  MatX stacked(N.cols(), k * k);
+  for (Eigen::Index i = 0; i < N.cols(); ++i) {
+    MatX form(k, k);
+    for (Eigen::Index j = 0; j < k; ++j) form.row(j) = out.slopes[static_cast<std::size_t>(j)].row(i);
+    form = (0.5 * (form + form.transpose())).eval();
+    stacked.row(i) = Eigen::Map<const VecX>(form.data(), k * k).transpose();
+  }
+  const Svd svd = full_svd(stacked);
+  for (Eigen::Index i = 0; i < svd.values.size() && svd.values[i] > kForm; ++i)
+    out.forms.push_back(Eigen::Map<const MatX>(svd.right.col(i).data(), k, k));
+  return out;
+}
+
+// Gauss-Newton for |c| = 1 with all forms zero; empty where it does not get there.
+VecX direction_from(VecX c, const std::vector<MatX>& forms) {
+  const auto p = static_cast<Eigen::Index>(forms.size());
+  VecX r(p + 1);
+  MatX A(p + 1, c.size());
+  for (int iteration = 0; iteration < kIterations; ++iteration) {
+    c.normalize();
+    for (Eigen::Index i = 0; i < p; ++i) {
+      A.row(i) = 2 * (forms[static_cast<std::size_t>(i)] * c).transpose();
+      r[i] = 0.5 * A.row(i).dot(c);
+    }
+    r[p] = 0;
+    A.row(p) = c.transpose();
+    if (r.norm() < 1e-7) return c;  // central differences give forms to 1e-8
+    c -= least_norm_solution(A, r, 1e-9);
+  }
+  return {};
+}
+
+std::vector<VecX> directions_of(const std::vector<MatX>& forms, Eigen::Index k) {
+  std::vector<VecX> out;
+  Random random(1);
+  for (Eigen::Index start = 0; start < kStarts * k && out.size() < kMost; ++start) {
+    VecX c(k);
+    for (Eigen::Index i = 0; i < k; ++i) c[i] = random.normal();
+    c = direction_from(c, forms);
+    bool known = c.size() == 0;
+    for (const VecX& other : out) known = known || 1 - std::abs(c.dot(other)) < kSame;
+    if (!known) out.push_back(c);
+  }
+  return out;
+}
+
+int rank_of_slope(const Forms& at, const VecX& c) {
+  MatX slope = MatX::Zero(at.slopes[0].rows(), at.slopes[0].cols());
+  for (Eigen::Index j = 0; j < c.size(); ++j) slope += c[j] * at.slopes[static_cast<std::size_t>(j)];
+  const Svd svd = full_svd(slope);
+  int rank = 0;
+  for (Eigen::Index i = 0; i < svd.values.size(); ++i) rank += svd.values[i] > kForm;
+  return rank;
+}
+
+}  // namespace
+
+std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound) {
+  if (static_cast<Eigen::Index>(loops.groups()[group].freedoms.size()) > kLargest) return {};
+  loops.place(q, wound);
+  const LoopRank here = rank_of(loops, group, 0, kNull);
+  const Eigen::Index k = here.right.cols() - here.rank, n = here.left.cols() - here.rank;
+  if (k < 2 || n == 0) return {};  // one freedom, which the rank leaves: nothing to choose from
+  const MatX K = here.right.rightCols(k), N = here.left.rightCols(n);
+  const Forms at = forms_at(loops, group, q, wound, N, K);
+  if (at.forms.empty()) return {};
+
+  Meeting out{group, here.rank, here.rank, {}};
+  for (const VecX& c : directions_of(at.forms, k)) {
+    Branch branch;
+    branch.group = group, branch.directions = rank_of_slope(at, c), branch.rank = here.rank + branch.directions;
+    branch.q0 = q, branch.t = K * c, branch.half = kHalf;
+    if (branch.directions == 0 || !branch.build(loops, wound)) continue;
+    out.regular = std::max(out.regular, branch.rank);
+    out.branches.push_back(std::move(branch));
+  }
+  if (out.branches.empty()) return {};
+  return out;
+}
+
+}  // namespace invar

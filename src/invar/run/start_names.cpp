@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where branches meet, positions may choose one, or rates: on a branch all rates are v = s q'(x), so names choose it where some x
+// and s meet them all.
+#include "invar/run/start_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "invar/mech/kinematics.hpp"
+
+namespace invar {
+namespace {
+
+constexpr double kAsNamed = 1e-6;  // what displaced() calls a difference
+constexpr double kMoves = 1e-6;    // of a unit tangent: a freedom that tells where on the branch one is
+constexpr double kDiffers = 1e-3;  // of the largest rate: a joint that tells branches apart
+constexpr std::size_t kTold = 4;   // branches, joints
+
+double relative(double is, double named) { return std::abs(is - named) / (1 + std::abs(named)); }
+
+}  // namespace
+
+VecX named_rates(const Model& model, const Start& start) {
+  VecX out = start.joints.v;
+  for (std::size_t j = 0; j < model.joints().size(); ++j)
+    if (!start.names_rate(j))
+      out.segment(model.joints()[j].v0, model.joints()[j].nv).setConstant(std::numeric_limits<double>::quiet_NaN());
+  return out;
+}
+
+std::vector<int> named_freedoms(const Model& model, const Start& start) {
+  std::vector<int> out;
+  for (std::size_t j = 0; j < model.joints().size(); ++j) {
+    const Joint& joint = model.joints()[j];
+    for (int k = 0; joint.nq == joint.nv && k < joint.nv; ++k)
+      if (start.names(model, j, k)) out.push_back(joint.v0 + k);
+  }
+  return out;
+}
+
+double off_names(const Model& model, const Start& start, const Bodies& bodies, const VecX& wound) {
+  VecX q, v;
+  joint_coordinates(model, bodies, q, v);
+  unwind(model, wound, q);
+  double largest = 0;
+  for (std::size_t j = 0; j < model.joints().size(); ++j) {
+    const Joint& joint = model.joints()[j];
+    for (int k = 0; k < joint.nv; ++k) {
+      if (!start.names(model, j, k)) continue;
+      if (joint.nq == joint.nv) largest = std::max(largest, relative(q[joint.q0 + k], start.joints.q[joint.q0 + k]));
+      if (start.names_rate(j)) largest = std::max(largest, relative(v[joint.v0 + k], start.joints.v[joint.v0 + k]));
+    }
+  }
+  return largest;
+}
+
+NamedBranches::NamedBranches(Loops& loops, const std::vector<int>& leaders, std::size_t group, const VecX& q, const VecX& wound,
+                             const Start& start)
+    : model_(loops.model()),
+      start_(start),
+      loops_(loops),
+      leaders_(leaders),
+      group_(group),
+      q_(q),
+      wound_(wound),
+      joints_(model_.joints().size(), false),
+      meeting_(meeting_at(loops, group, q, wound)) {
+  const Loops::Group& g = loops.groups()[group];
+  for (const int f : g.freedoms)
+    if (const int j = loops.tree().joint_of(f); j >= 0) joints_[static_cast<std::size_t>(j)] = true;
+  for (const Loops::Row& row : g.rows)
+    if (row.joint >= 0) joints_[static_cast<std::size_t>(row.joint)] = true;
+  for (const int f : named_freedoms(model_, start))
+    for (const int i : g.freedoms)
+      if (loops.tree().freedom_of_model(i) == f) freedoms_.push_back(f);
+}
+
+bool NamedBranches::named(int joint) const {
+  return joints_[static_cast<std::size_t>(joint)] && !start_.named.empty() && start_.named[static_cast<std::size_t>(joint)];
+}
+
+// Rates of the tree along a branch, v, at the pace that comes nearest to the named ones.
+bool NamedBranches::pace(const VecX& q, VecX& v) const {
+  Bodies bodies(model_.bodies().size());
+  loops_.tree().place(q, v, bodies);
+  VecX at, rate;
+  joint_coordinates(model_, bodies, at, rate);
+  double over = 0, under = 0;
+  for (int j = 0; j < static_cast<int>(model_.joints().size()); ++j) {
+    const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
+    for (int k = 0; k < joint.nv && named(j) && start_.names_rate(static_cast<std::size_t>(j)); ++k)
+      if (start_.names(model_, static_cast<std::size_t>(j), k))
+        over += rate[joint.v0 + k] * start_.joints.v[joint.v0 + k], under += rate[joint.v0 + k] * rate[joint.v0 + k];
+  }
+  v *= under > 0 ? over / under : 0;
+  return true;
+}
+
+bool NamedBranches::as_named(const VecX& q, const VecX& v) const {
+  Bodies bodies(model_.bodies().size());
+  loops_.tree().place(q, v, bodies);
+  Start of_group = start_;
+  for (std::size_t j = 0; j < joints_.size(); ++j)
+    if (!joints_[j] && !of_group.named.empty()) of_group.named[j] = false;
+  return off_names(model_, of_group, bodies, wound_) <= kAsNamed;
+}
+
+// Next to the configuration: where a named freedom that moves is as named.
+bool NamedBranches::along(std::size_t branch, Reached& out) {
+  const Branch& b = meeting_->branches[branch];
+  const JointTree& tree = loops_.tree();
+  const Loops::Group& g = loops_.groups()[group_];
+  double x = 0;
+  int leader = -1;
+  for (const int f : g.freedoms)
+    if (std::find(freedoms_.begin(), freedoms_.end(), tree.freedom_of_model(f)) != freedoms_.end())
+      if (const double t = std::abs(b.t[g.place_of(f)]); t > kMoves && (leader < 0 || t > std::abs(b.t[g.place_of(leader)])))
+        leader = f;
+  double wanted = 0;
+  if (leader >= 0) {
+    const Joint& joint = model_.joints()[static_cast<std::size_t>(tree.joint_of(leader))];
+    wanted = start_.joints.q[joint.q0 + tree.freedom_of_model(leader) - joint.v0] - q_[tree.coordinate_of(leader)];
+    if (wanted != 0) x = b.where(g.place_of(leader), wanted * g.scale_of(leader), b.least(), b.largest());
+    if (std::isnan(x)) return false;
+  }
+  VecX u, du;
+  b.position(x, u, du);
+  if (x == 0) u.setZero();  // the configuration itself; nodes know the tangent better than the forms
+  out.branch = branch;
+  out.q = q_;
+  loops_.move(group_, u, out.q);
+  if (leader >= 0) out.q[tree.coordinate_of(leader)] = q_[tree.coordinate_of(leader)] + wanted;  // to the last digit
+  out.v = VecX::Zero(tree.nv());
+  for (std::size_t k = 0; k < g.freedoms.size(); ++k)
+    out.v[g.freedoms[k]] = du[static_cast<Eigen::Index>(k)] / g.scale[static_cast<Eigen::Index>(k)];
+  return pace(out.q, out.v) && as_named(out.q, out.v);
+}
+
+// Far from it: led from a configuration of the branch beside it.
+bool NamedBranches::away(std::size_t branch, double side, Reached& out) {
+  const Branch& b = meeting_->branches[branch];
+  VecX u, du, q = q_;
+  b.position(side > 0 ? b.largest() : b.least(), u, du);
+  loops_.move(group_, u, q);
+  Bodies bodies(model_.bodies().size());
+  loops_.tree().place(q, VecX::Zero(loops_.tree().nv()), bodies);
+  Travel travel(model_, leaders_, bodies, wound_);
+  if (!travel.go(start_.joints.q, named_rates(model_, start_), static_cast<int>(group_))) return false;
+  out.branch = branch;
+  loops_.tree().measure(travel.bodies(), wound_, out.q, out.v);
+  return as_named(out.q, out.v);
+}
+
+std::vector<NamedBranches::Reached> NamedBranches::reached() {
+  std::vector<Reached> out;
+  for (std::size_t b = 0; b < size(); ++b) {
+    Reached at;
+    if (along(b, at)) {
+      out.push_back(std::move(at));
+      continue;
+    }
+    // The way to one side may lead round to where the way to the other side leads.
+    for (const double side : {1.0, -1.0}) {
+      if (!away(b, side, at)) continue;
+      const auto same = [&](const Reached& other) { return (other.q - at.q).norm() + (other.v - at.v).norm() < kAsNamed; };
+      if (std::none_of(out.begin(), out.end(), same)) out.push_back(at);
+    }
+  }
+  return out;
+}
+
+// Rates of the joints that tell branches apart, where one that all of them move goes as named, or at unit rate.
+std::string NamedBranches::words() const {
+  const JointTree& tree = loops_.tree();
+  const Loops::Group& g = loops_.groups()[group_];
+  const auto rate = [&](const Branch& b, int f) { return b.t[g.place_of(f)] / g.scale_of(f); };
+  const auto leads = [&](int f) {
+    double least = 1;
+    for (const Branch& b : meeting_->branches) least = std::min(least, std::abs(b.t[g.place_of(f)]));
+    return least;
+  };
+  int leader = g.freedoms[0];
+  double pace = 1;
+  for (const int f : g.freedoms)
+    if (leads(f) > leads(leader)) leader = f;
+  for (const int f : g.freedoms)
+    if (const int of_model = tree.freedom_of_model(f);
+        leads(f) > kDiffers && std::find(freedoms_.begin(), freedoms_.end(), of_model) != freedoms_.end() &&
+        start_.joints.v[of_model] != 0)
+      leader = f, pace = start_.joints.v[of_model];
+  const bool common = leads(leader) > kDiffers;
+  const auto paced = [&](const Branch& b, int f) {
+    const double value = rate(b, f) * (common ? pace / rate(b, leader) : 1 / b.t.cwiseAbs().maxCoeff());
+    return std::abs(value) < 1e-9 * std::abs(pace) ? 0.0 : value;
+  };
+  std::vector<int> telling;
+  for (const int f : g.freedoms) {
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    for (const Branch& b : meeting_->branches) least = std::min(least, paced(b, f)), most = std::max(most, paced(b, f));
+    if (most - least > kDiffers * std::abs(pace) && telling.size() < kTold) telling.push_back(f);
+  }
+  std::string out = common ? fmt::format("with joint '{}' at {:.6g}: ", tree.freedom_name(leader), pace) : "";
+  for (std::size_t b = 0; b < std::min(kTold, size()); ++b) {
+    out += b == 0 ? "" : "; or ";
+    for (std::size_t i = 0; i < telling.size(); ++i)
+      out += fmt::format("{}'{}' at {:.6g}", i == 0 ? "" : ", ", tree.freedom_name(telling[i]),
+                         paced(meeting_->branches[b], telling[i]));
+  }
+  return out + (size() > kTold ? fmt::format("; and {} more", size() - kTold) : "");
+}
+
+}  // namespace invar

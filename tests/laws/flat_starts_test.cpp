@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starts where branches meet: what is named is taken as named, the rates choose a branch, [initial] does where they do not, and
+// where [initial] itself is singular nothing is guessed. Loops of four members of any size and attitude, with the branches known
+// in closed form.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "invar/run/run.hpp"
+#include "support/campaign.hpp"
+#include "support/case.hpp"
+#include "support/outcome.hpp"
+#include "support/states.hpp"
+
+namespace invar::testing {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// One branch where several meet: rates of the named joints on it.
+using Rates = std::map<std::string, double>;
+
+/// A loop, where it is singular, and its branches there.
+struct Meeting4 {
+  ModelSpec spec;                    ///< [initial] on the first branch, away from the singular configuration
+  std::map<std::string, double> at;  ///< all joints in the singular configuration
+  std::vector<Rates> branches;       ///< per unit of time; the first is that of [initial]
+};
+
+/// Bodies "1", "2", "3" of a loop in a plane of any attitude; lengths in m.
+ModelSpec links(Random& random, double scale, const std::array<double, 3>& lengths) {
+  ModelSpec spec;
+  spec.gravity = 9.81 * scale * random_unit(random);  // so that all sizes move alike
+  for (std::size_t i = 0; i < 3; ++i) {
+    BodySpec body;
+    body.name = std::to_string(i + 1);
+    body.inertia = solid_box(random.uniform(0.5, 3), {lengths[i], 0.1 * scale, 0.1 * scale});
+    body.inertia.p_BC = {0.5 * lengths[i], 0, 0};
+    spec.bodies.push_back(body);
+  }
+  return spec;
+}
+
+void join(ModelSpec& spec, const char* name, const char* parent, const char* child, const Pose& on_parent, double on_child) {
+  JointSpec joint;
+  joint.name = name, joint.kind = JointKind::Revolute, joint.parent = parent, joint.child = child;
+  joint.at_parent = on_parent, joint.at_child.p = {on_child, 0, 0};
+  spec.joints.push_back(joint);
+}
+
+Pose along(double x) { return {Quat::Identity(), {x, 0, 0}}; }
+
+/// The ground of the loop anywhere.
+void turn_ground(Random& random, double scale, ModelSpec& spec) {
+  const Pose X = random_pose(random, scale);
+  for (JointSpec& joint : spec.joints)
+    if (joint.parent == "world") joint.at_parent = X * joint.at_parent;
+}
+
+/// Opposite sides equal, l and b: flat, cranks turn alike, or d = -a (b + l)/(b - l). (From b² = the squared distance of the
+/// pins to second order of both angles.)
+Meeting4 parallelogram(Random& random, double scale) {
+  const double l = scale * random.uniform(0.3, 0.5), b = scale * random.uniform(1, 2), at = random.uniform(0.3, 0.7);
+  Meeting4 out;
+  out.spec = links(random, scale, {l, b, l});
+  join(out.spec, "a", "world", "1", along(0), 0);
+  join(out.spec, "b", "1", "2", along(l), 0);
+  join(out.spec, "c", "3", "2", along(l), b);
+  join(out.spec, "d", "world", "3", along(b), 0);
+  turn_ground(random, scale, out.spec);
+  out.spec.initial = {{"a", {at}}, {"b", {-at}}, {"c", {-at}}, {"d", {at}}};
+  out.at = {{"a", 0}, {"b", 0}, {"c", 0}, {"d", 0}};
+  // The coupler turns by (l/b) times the difference of the cranks.
+  const double d = -(b + l) / (b - l), turn = l / b * (d - 1);
+  out.branches = {{{"a", 1}, {"b", -1}, {"c", -1}, {"d", 1}}, {{"a", 1}, {"b", turn - 1}, {"c", turn - d}, {"d", d}}};
+  return out;
+}
+
+/// Neighbouring sides equal: crank and ground r, coupler and rocker s. Where the crank lies on the ground, its pin is on the
+/// rocker's pivot: coupler and rocker turn together there, or the kite opens and its axis turns by half the crank's angle.
+Meeting4 kite(Random& random, double scale) {
+  const double r = scale * random.uniform(0.6, 1), s = scale * random.uniform(1.2, 2), at = random.uniform(0.4, 0.9);
+  Meeting4 out;
+  out.spec = links(random, scale, {r, s, s});
+  join(out.spec, "a", "world", "1", along(0), 0);
+  join(out.spec, "b", "1", "2", along(r), 0);
+  join(out.spec, "c", "3", "2", along(s), s);
+  join(out.spec, "d", "world", "3", along(r), 0);
+  turn_ground(random, scale, out.spec);
+  // Pins at P = r (cos, sin) and (r, 0): their middle, and from there along the axis of symmetry.
+  const double half = r * std::sin(0.5 * at), axis = 0.5 * at, high = std::sqrt(s * s - half * half);
+  const double x = r * std::cos(axis) * std::cos(axis) + high * std::cos(axis);
+  const double y = r * std::cos(axis) * std::sin(axis) + high * std::sin(axis);
+  const double coupler = std::atan2(y - r * std::sin(at), x - r * std::cos(at)), rocker = std::atan2(y, x - r);
+  out.spec.initial = {{"a", {at}}, {"b", {coupler - at}}, {"c", {coupler - rocker}}, {"d", {rocker}}};
+  out.at = {{"a", 0}, {"b", 0}, {"c", 0}, {"d", 0}};
+  // Half the angle at the tip is r a / (2 s), so coupler and rocker turn by a/2 ∓ r a/(2 s).
+  const double tip = 0.5 * r / s;
+  out.branches = {{{"a", 1}, {"b", 0.5 - tip - 1}, {"c", -2 * tip}, {"d", 0.5 + tip}}, {{"a", 0}, {"b", 1}, {"c", 0}, {"d", 1}}};
+  return out;
+}
+
+/// Crank and rod equal, the slider's line through the pivot: with the slider over the pivot both turn together, or it goes on.
+Meeting4 slider_crank(Random& random, double scale) {
+  const double r = scale * random.uniform(0.5, 1.5), at = random.uniform(0.3, 0.8);
+  Meeting4 out;
+  out.spec = links(random, scale, {r, r, 0.2 * scale});
+  out.spec.bodies[2].inertia.p_BC.setZero();
+  join(out.spec, "a", "world", "1", along(0), 0);
+  join(out.spec, "b", "1", "2", along(r), 0);
+  join(out.spec, "c", "3", "2", along(0), r);
+  JointSpec slide;
+  slide.name = "d", slide.kind = JointKind::Prismatic, slide.parent = "world", slide.child = "3", slide.axis = Vec3::UnitX();
+  out.spec.joints.push_back(slide);
+  turn_ground(random, scale, out.spec);
+  out.spec.initial = {{"a", {at}}, {"b", {-2 * at}}, {"c", {-at}}, {"d", {2 * r * std::cos(at)}}};
+  const double up = M_PI / 2;
+  out.at = {{"a", up}, {"b", -2 * up}, {"c", -up}, {"d", 0}};
+  out.branches = {{{"a", 1}, {"b", -2}, {"c", -1}, {"d", -2 * r}}, {{"a", 1}, {"b", 0}, {"c", 1}, {"d", 0}}};
+  return out;
+}
+
+Meeting4 drawn(Random& random, int i, double scale) {
+  return i % 3 == 0 ? parallelogram(random, scale) : (i % 3 == 1 ? kite(random, scale) : slider_crank(random, scale));
+}
+
+/// Names of joints with position and rate; a rate that is NaN is not named.
+struct Name {
+  double q, v;
+};
+Scenario begun(const ModelSpec& spec, const std::map<std::string, Name>& names) {
+  Scenario s;
+  s.spec = std::make_shared<const ModelSpec>(spec);
+  s.model = std::make_shared<const Model>(build(spec));
+  s.start = Start(*s.model);
+  s.method.step = 5e-4, s.end_time = 0.1;
+  if (names.empty()) return s;
+  s.start.named.assign(s.model->joints().size(), false);
+  s.start.no_rate = s.start.named;
+  for (const auto& [name, what] : names) {
+    const auto j = static_cast<std::size_t>(*s.model->find_joint(name));
+    s.start.named[j] = true, s.start.no_rate[j] = std::isnan(what.v);
+    s.start.joints.q[s.model->joints()[j].q0] = what.q;
+    if (!std::isnan(what.v)) s.start.joints.v[s.model->joints()[j].v0] = what.v;
+  }
+  s.start.joints.name(*s.model, s.start.named);
+  return s;
+}
+
+/// Runs, and expects the first sample to have these rates; energy is kept as away from singular configurations, by the bar of
+/// fixed steps (5e-8 J for mechanisms of metres and kilograms; in parts of the kinetic energy for others).
+void expect_begins(const Scenario& s, const Rates& rates, double rate, const std::map<std::string, double>& q, double q_tolerance,
+                   const std::string& what) {
+  Memory memory;
+  const Outcome out = outcome_of(s, &memory);
+  ASSERT_EQ(out.end, Outcome::End::Finished) << what << ": " << out.words;
+  for (const auto& [name, r] : rates)
+    EXPECT_NEAR(memory.at("joints/" + name + "/v", 0)[0], rate * r, 1e-6 * std::abs(rate) * (1 + std::abs(r)))
+        << what << ' ' << name;
+  for (const auto& [name, at] : q) {
+    const double is = memory.at("joints/" + name + "/q", 0)[0];
+    EXPECT_LT(std::abs(std::remainder(is - at, 2 * M_PI)), q_tolerance) << what << ' ' << name;
+  }
+  EXPECT_LT(metric(out, "energy_drift"), 5e-8 * (1 + metric(out, "kinetic_max"))) << what;
+  for (const std::string& note : out.notes) EXPECT_FALSE(has(note, "as named: loops")) << what << ": " << note;
+}
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// One joint leads, at the configuration and beside it. The other branch has it as named, too, but [initial] lies on the first.
+TEST(FlatStarts, AreTakenAsNamedOnTheBranchOfInitial) {
+  Random random(seed(8100));
+  for (int i = 0; i < cases(12); ++i) {
+    const double scale = std::pow(10, random.uniform(-1, 1)), rate = random.uniform(1, 3);
+    const Meeting4 m = drawn(random, i, scale);
+    const double off[] = {0, 1e-12, -1e-9, 1e-7, -1e-7, 1e-5};
+    const double q = m.at.at("a") + off[i % 6];
+    expect_begins(begun(m.spec, {{"a", {q, rate}}}), m.branches[0], rate, {{"a", q}}, 1e-13,
+                  "case " + std::to_string(i) + ", off by " + std::to_string(off[i % 6]));
+  }
+}
+
+// Several joints with their rates: whichever branch has them, also where [initial] lies on another one.
+TEST(FlatStarts, WithSeveralRatesGoAlongTheBranchThatHasThem) {
+  Random random(seed(8200));
+  for (int i = 0; i < cases(12); ++i) {
+    const double scale = std::pow(10, random.uniform(-1, 1)), rate = random.uniform(1, 3);
+    const Meeting4 m = drawn(random, i, scale);
+    for (const Rates& branch : m.branches) {
+      std::map<std::string, Name> two, all;
+      for (const auto& [name, r] : branch) {
+        all[name] = {m.at.at(name), rate * r};
+        if (name == "a" || name == "d") two[name] = all[name];
+      }
+      const std::string what = "case " + std::to_string(i) + ", branch " + std::to_string(&branch - m.branches.data());
+      expect_begins(begun(m.spec, two), branch, rate, m.at, 1e-9, what + ", two named");
+      expect_begins(begun(m.spec, all), branch, rate, m.at, 1e-9, what + ", all named");
+    }
+  }
+}
+
+// [initial] itself lies where branches meet.
+TEST(FlatStarts, FromASingularInitialAreRefusedUntilRatesChoose) {
+  Random random(seed(8300));
+  for (int i = 0; i < cases(12); ++i) {
+    const double scale = std::pow(10, random.uniform(-1, 1)), rate = random.uniform(1, 3);
+    Meeting4 m = drawn(random, i, scale);
+    for (const auto& [name, q] : m.at) m.spec.initial[name] = {q};
+    const std::string what = "case " + std::to_string(i);
+    // At rest, and with a rate that both branches have: the kite's crank moves on one of them only.
+    const char* common = i % 3 == 1 ? "d" : "a";
+    for (const Scenario& s :
+         {begun(m.spec, {}), begun(m.spec, {{common, {m.at.at(common), rate}}}), begun(m.spec, {{"a", {m.at.at("a"), 0}}})}) {
+      const auto refused = check(s);
+      ASSERT_FALSE(refused) << what;
+      EXPECT_EQ(refused.error().kind, ErrorKind::State);
+      EXPECT_TRUE(has(refused.error().what, "2 branches of motion meet there") &&
+                  has(refused.error().what, "rates would choose") && has(refused.error().what, "rank is 16 and mobility 2"))
+          << what << ": " << refused.error().what;
+    }
+    for (const Rates& branch : m.branches) {
+      std::map<std::string, Name> two;
+      for (const auto& [name, r] : branch)
+        if (name == "a" || name == "d") two[name] = {m.at.at(name), rate * r};
+      expect_begins(begun(m.spec, two), branch, rate, m.at, 1e-9, what);
+    }
+  }
+}
+
+// The words of a refusal are true: the rates they give choose.
+TEST(FlatStarts, AreTakenWithTheRatesThatARefusalNames) {
+  Random random(seed(8400));
+  Meeting4 m = parallelogram(random, 1);
+  for (const auto& [name, q] : m.at) m.spec.initial[name] = {q};
+  const auto refused = check(begun(m.spec, {{"a", {0, 2}}}));
+  ASSERT_FALSE(refused);
+  const std::string& text = refused.error().what;
+  ASSERT_TRUE(has(text, "with joint 'a' at 2: ")) << text;
+  for (std::size_t at = text.find("'d' at "); at != std::string::npos; at = text.find("'d' at ", at + 1)) {
+    const double rate = std::stod(text.substr(at + 7));
+    EXPECT_TRUE(check(begun(m.spec, {{"a", {0, 2}}, {"d", {0, rate}}}))) << text << rate;
+  }
+}
+
+// Away from a singular [initial]: positions of two joints choose, that of one does not.
+TEST(FlatStarts, LedAwayFromASingularInitialNeedPositionsThatChoose) {
+  Random random(seed(8500));
+  for (int i = 0; i < cases(4); ++i) {
+    Meeting4 m = parallelogram(random, std::pow(10, random.uniform(-1, 1)));
+    for (const auto& [name, q] : m.at) m.spec.initial[name] = {q};
+    const double to = random.uniform(0.3, 0.7);
+    EXPECT_FALSE(check(begun(m.spec, {{"a", {to, 1}}})));
+    expect_begins(begun(m.spec, {{"a", {to, 1}}, {"d", {to, kNone}}}), m.branches[0], 1, {{"a", to}, {"d", to}}, 1e-9,
+                  "case " + std::to_string(i));
+  }
+}
+
+// Two loops that share no joint, and a base that carries one of them: several joints lead at once.
+TEST(FlatStarts, OfSeveralLoopsAtOnceAreTakenAsNamed) {
+  Random random(seed(8600));
+  for (int i = 0; i < cases(4); ++i) {
+    Meeting4 one = parallelogram(random, 1), two = slider_crank(random, 0.3);
+    ModelSpec spec = one.spec;
+    BodySpec base;
+    base.name = "base", base.inertia = solid_box(5, {1, 1, 1});
+    spec.bodies.push_back(base);
+    JointSpec pivot;
+    pivot.name = "pivot", pivot.kind = JointKind::Revolute, pivot.parent = "world", pivot.child = "base";
+    for (JointSpec& joint : spec.joints)
+      if (joint.parent == "world") joint.parent = "base";
+    spec.joints.push_back(pivot);
+    for (BodySpec body : two.spec.bodies) body.name = "t" + body.name, spec.bodies.push_back(body);
+    for (JointSpec joint : two.spec.joints) {
+      if (joint.parent != "world") joint.parent = "t" + joint.parent;
+      joint.name = "t" + joint.name, joint.child = "t" + joint.child;
+      spec.joints.push_back(joint);
+    }
+    for (const auto& [name, q] : two.spec.initial) spec.initial["t" + name] = q;
+    spec.initial["pivot"] = {0.2};
+    Scenario s = begun(spec, {{"a", {0, 1.5}}, {"pivot", {0.7, 0.4}}, {"ta", {M_PI / 2, -2}}});
+    s.end_time = 1e-3;
+    expect_begins(s, {{"a", 1.5}, {"d", 1.5}, {"pivot", 0.4}, {"ta", -2}, {"tb", 4}}, 1,
+                  {{"a", 0}, {"d", 0}, {"pivot", 0.7}, {"ta", M_PI / 2}}, 1e-9, "case " + std::to_string(i));
+  }
+}
+
+}  // namespace
+}  // namespace invar::testing
