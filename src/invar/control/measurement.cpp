@@ -61,8 +61,8 @@ void Measurement::begin(const Bodies& bodies) {
 void Measurement::close(Bodies& bodies) {
   Joints& joints = *joints_;
   open_ = bodies;
-  const bool closed = joints.projection.positions(bodies, joints.wound, 1e-6, 8).ok() &&
-                      joints.projection.velocities(bodies, joints.wound).ok();
+  const bool closed =
+      joints.projection.positions(bodies, joints.wound, 1e-6, 8).ok() && joints.projection.velocities(bodies, joints.wound).ok();
   if (!closed) bodies = open_;
   joint_coordinates(model_, bodies, joints.q, joints.v);
   unwind(model_, joints.wound, joints.q);

@@ -201,8 +201,7 @@ Result<Bodies> make_consistent(const Model& model, Bodies guess, double toleranc
   std::vector<Wrench> none(model.joints().size());
   Verdict verdict = solver.solve(guess, KktInput{.dynamics = false}, unused, none);
   // Projection goes on while residuals fall; what is left is judged in parts of the mechanism.
-  if (verdict.status != Status::NoInertia)
-    verdict = projection.positions(guess, wound, tolerance, 100);
+  if (verdict.status != Status::NoInertia) verdict = projection.positions(guess, wound, tolerance, 100);
   if (verdict.ok() && !(relative_error(model, guess, wound).position <= tolerance)) verdict = {Status::NotConverged};
   if (verdict.ok()) verdict = projection.velocities(guess, wound);
   if (verdict.ok()) return guess;
