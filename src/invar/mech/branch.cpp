@@ -196,8 +196,8 @@ Branch::Weakest Branch::weakest(Loops& loops, const VecX& wound) const {
       s2 = rank_at(x2, 0).sigma;
     }
   const double x = 0.5 * (low + high);
-  const int counted = rank_at(x, kLocated).rank;
-  return {x, q, counted};
+  LoopRank rows = rank_at(x, kLocated);
+  return {x, q, std::move(rows)};
 }
 
 // The guess: along the curvature as long as no nodes are known, then the polynomial through those that are.

@@ -70,8 +70,8 @@ class Branch {
   /// The configuration between the nodes where σ is least, and the rank counted there.
   struct Weakest {
     double x;
-    VecX q;  ///< of the tree
-    int rank;
+    VecX q;         ///< of the tree
+    LoopRank rows;  ///< and their rank
   };
   Weakest weakest(Loops& loops, const VecX& wound) const;
   double least() const { return x_.front(); }

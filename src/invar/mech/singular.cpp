@@ -123,11 +123,9 @@ void Singularities::locate(std::size_t group, const Look& a, const Look& b, int 
       built = branch.build(loops_, wound_);
     if (built) {
       const Branch::Weakest there = branch.weakest(loops_, wound_);
-      if (there.rank < regular_[group]) {
-        VecX q = a.q;
-        loops_.move(group, u, q);
-        out.motions = motions_at(group, q, there);
-        out.rank = rank_of_all(group, there.rank);
+      if (there.rows.rank < regular_[group]) {
+        out.motions = motions_at(group, there.q, there.rows);
+        out.rank = rank_of_all(group, there.rows.rank);
         out.theta = std::clamp(from + (to - from) * there.x / length, from, to);
       }
     }
