@@ -25,7 +25,8 @@ static std::string with_accelerations(const Folder& folder, const std::string& n
   const fs::path source(INVAR_SOURCE_DIR);
   fs::create_directory(folder / "scenarios");
   for (const auto& entry : fs::directory_iterator(source))
-    if (entry.path().filename() != "scenarios") fs::create_symlink(entry.path(), folder / entry.path().filename().string());
+    if (const std::string name_there = entry.path().filename().string(); name_there != "scenarios" && name_there != "out")
+      fs::create_symlink(entry.path(), folder / name_there);
   std::string text = read_file(scenario(name));
   std::string all = "what = [";
   for (const char* group : kRecordGroups) all += std::string("\"") + group + "\", ";
