@@ -361,7 +361,16 @@ TEST(EditEvent, EndsTheRunWhereItCannotBeDone) {
   far.at_parent.p = Vec3(5, 5, 5);
   Scenario s = scenario_of(arm(), "augmented", "rk4", 0.01);
   s.edits = {{0.2, {CloseLoop{far, 0}}}};
-  Outcome outcome = *run(s);  // its last sample is that of the mechanism before
+  // Its last sample is that of the mechanism before, so the judge knows no edit.
+  Scenario before_edit = s;
+  before_edit.edits.clear();
+  s.sampling.what.accelerations = s.sampling.what.loads = s.sampling.what.efforts = true;
+  JudgedSink judged(before_edit, nullptr);
+  const auto ended = run(s, {.sink = &judged, .stop = nullptr, .progress = {}});
+  ASSERT_TRUE(ended) << ended.error().text();
+  judged.judge().expect_all("before the edit that is refused");
+  EXPECT_EQ(judged.judge().samples(), 21);
+  Outcome outcome = *ended;
   EXPECT_EQ(outcome.end, Outcome::End::Failed);
   EXPECT_EQ(outcome.verdict.status, Status::EditRefused);
   EXPECT_NE(outcome.words.find("joint 'far' cannot be closed here"), std::string::npos) << outcome.words;

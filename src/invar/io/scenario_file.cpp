@@ -87,7 +87,11 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
   s.spec = std::make_shared<const ModelSpec>(std::move(*spec));
   check_pair(root, s);
   s.start = read_start(root, *s.model);
-  if (s.start.where.empty()) s.start.where = start_place(*s.spec);
+  // A start that the scenario does not tell is the model's: refused where `check` refuses it.
+  if (s.start.where.empty()) {
+    s.start.where = start_place(*s.spec);
+    s.start.place = [spec = s.spec](const std::string& what) { return start_place(*spec, what); };
+  }
   const EditTables edits = read_edits(root, s);
   s.edits = edits.events;
   auto models = models_of(s);

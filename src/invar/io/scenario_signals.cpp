@@ -109,31 +109,53 @@ std::shared_ptr<const Environment> read_effort(const TomlTable& table, const Mod
   return built<EffortSignal>(table, models, spec);
 }
 
+// Whether the file itself says where a joint starts, and how fast.
+struct Said {
+  bool q = false, v = false;
+};
+
+Said said_of(const TomlTable& root, const Start& start, const std::string& joint) {
+  if (start.by_bodies) return {true, true};
+  const auto initial = root.table("initial");
+  const auto joints = initial ? initial->table("joints") : std::nullopt;
+  const auto entry = joints && joints->has(joint) ? joints->table(joint) : std::nullopt;
+  return entry ? Said{entry->has("q"), entry->has("v")} : Said{};
+}
+
+// A start that says something else than a drive is refused with what it says, and nothing that it does not say.
+void expect_agreement(const TomlTable& root, const Model& model, const Drive::Aim& aim, const Start& start, double q, double v) {
+  const auto j = static_cast<std::size_t>(aim.joint);
+  const Joint& joint = model.joints()[j];
+  const AsNamed measure(model);
+  const Said said = said_of(root, start, joint.name);
+  if (winds(joint.kind, aim.freedom) && start.by_bodies) q = nearest_turn(q, aim.q);
+  const bool other_q = said.q && measure.off(j, aim.freedom, q, aim.q) > AsNamed::kBound;
+  const bool other_v = said.v && measure.off(j, aim.freedom, v, aim.v) > AsNamed::kBound;
+  if (!other_q && !other_v) return;
+  const std::string says = fmt::format("{}{}{}", other_q ? fmt::format("q = {:g}", q) : "", other_q && other_v ? ", " : "",
+                                       other_v ? fmt::format("v = {:g}", v) : "");
+  root.refuse("initial", fmt::format("joint '{}' is driven and begins with q = {:g}, v = {:g}, but the start says {}; leave it "
+                                     "out, and it starts where its drive does",
+                                     joint.name, aim.q, aim.v, says));
+}
+
 // What drives want at the start is where their joints start, unless the file says otherwise.
 void place_driven(const TomlTable& root, const Model& model, const Drive& drive, double t, Start& start) {
-  const std::vector<bool> by_file = start.named;
   if (!start.by_bodies && start.named.empty()) start.named.assign(model.joints().size(), false);
   VecX q = start.joints.q, v = start.joints.v;
   if (start.by_bodies) joint_coordinates(model, start.bodies, q, v);
   for (const Drive::Aim& aim : drive.aims(t)) {
-    const Joint& joint = model.joints()[static_cast<std::size_t>(aim.joint)];
-    const bool said = start.by_bodies || (!by_file.empty() && by_file[static_cast<std::size_t>(aim.joint)]);
-    const double here = q[joint.q0 + aim.freedom], rate = v[joint.v0 + aim.freedom];
-    double gap = aim.q - here;
-    if (winds(joint.kind, aim.freedom) && start.by_bodies) gap = std::remainder(gap, 2 * std::numbers::pi);
-    if (said && (std::abs(gap) > 1e-6 || std::abs(aim.v - rate) > 1e-6))
-      root.refuse("initial",
-                  fmt::format("joint '{}' is driven and begins with q = {:g}, v = {:g}, but the start says q = {:g}, v = "
-                              "{:g}; leave it out, and it starts where its drive does",
-                              joint.name, aim.q, aim.v, here, rate));
+    const auto j = static_cast<std::size_t>(aim.joint);
+    const Joint& joint = model.joints()[j];
+    expect_agreement(root, model, aim, start, q[joint.q0 + aim.freedom], v[joint.v0 + aim.freedom]);
     if (start.by_bodies) continue;
-    // Of its joint a drive names one freedom; the others follow the loops.
-    if (start.follows.empty()) start.follows.assign(static_cast<std::size_t>(model.nv()), false);
-    if (!start.named[static_cast<std::size_t>(aim.joint)])
+    // Of its joint a drive names one freedom, with its rate; the others follow the loops, or are as the file names them.
+    if (start.follows.empty()) start.follows.assign(static_cast<std::size_t>(model.nv()), false), start.driven = start.follows;
+    if (!start.named[j])
       for (int k = 0; k < joint.nv; ++k) start.follows[static_cast<std::size_t>(joint.v0 + k)] = true;
     start.follows[static_cast<std::size_t>(joint.v0 + aim.freedom)] = false;
-    start.named[static_cast<std::size_t>(aim.joint)] = true;
-    if (!start.no_rate.empty()) start.no_rate[static_cast<std::size_t>(aim.joint)] = false;
+    start.driven[static_cast<std::size_t>(joint.v0 + aim.freedom)] = true;
+    start.named[j] = true;
     start.joints.q[joint.q0 + aim.freedom] = aim.q;
     start.joints.v[joint.v0 + aim.freedom] = aim.v;
   }

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/projection.hpp"
@@ -18,8 +20,9 @@
 namespace invar {
 namespace {
 
-constexpr double kClosed = 1e-9;      // rad, or parts of the length: what Newton must reach
-constexpr double kNearEnough = 1e-3;  // of the model's length: gaps that a new joint pulls together unless it says otherwise
+constexpr double kClosed = 1e-9;  // rad, or parts of the length: what Newton must reach
+constexpr double kNearEnough =
+    1e-3;  // rad, or parts of the length: gaps that a new joint pulls together unless it says otherwise
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
@@ -179,18 +182,52 @@ class Carrier {
     }
   }
 
+  // Rows on angles come first: one for each axis about which a joint does not turn.
+  struct Apart {
+    double turn = 0, distance = 0;  // rad, m
+  };
+  Apart apart_at(int j) const {
+    const Joint& joint = to_.joints()[index(j)];
+    int angles = 3;
+    for (int k = 0; k < joint.nv; ++k) angles -= invar::turns(joint.kind, k) ? 1 : 0;
+    Apart out;
+    const Residual gap = joint_residual(to_, j, out_.bodies);
+    for (Eigen::Index i = 0; i < gap.size(); ++i) {
+      double& largest = i < angles ? out.turn : out.distance;
+      if (!(std::abs(gap[i]) <= largest)) largest = std::abs(gap[i]);
+    }
+    return out;
+  }
+
+  // Whether joints and couplings hold: angles as they are, displacements in parts of the length.
+  bool closed(const VecX& wound) const {
+    const auto fine = [&](const Apart& apart) { return apart.turn <= kClosed && apart.distance <= kClosed * to_.length(); };
+    for (int j = 0; j < static_cast<int>(to_.joints().size()); ++j)
+      if (!fine(apart_at(j))) return false;
+    VecX q, v;
+    joint_coordinates(to_, out_.bodies, q, v);
+    unwind(to_, wound, q);
+    for (int c = 0; c < static_cast<int>(to_.couplings().size()); ++c) {
+      const Coupling& coupling = to_.couplings()[index(c)];
+      const double gap = std::abs(coupling_residual(to_, c, q));
+      const bool angle = invar::turns(to_.joints()[index(coupling.joint)].kind, coupling.freedom);
+      if (!fine(angle ? Apart{gap, 0} : Apart{0, gap})) return false;
+    }
+    return true;
+  }
+
   Result<void> check_gaps() const {
     for (const Edit& e : edits_) {
       const auto* loop = std::get_if<CloseLoop>(&e);
       const auto j = loop ? to_.find_joint(loop->joint.name) : std::nullopt;
       if (!j) continue;
-      const Residual gap = joint_residual(to_, *j, out_.bodies);
-      const double size = gap.size() > 0 ? gap.lpNorm<Eigen::Infinity>() : 0.0;
-      const double allowed = loop->within > 0 ? loop->within : kNearEnough * to_.length();
-      if (!(size <= allowed))
-        return fail(ErrorKind::State, fmt::format("joint '{}' cannot be closed here: its frames are {:.3g} (m or rad) apart, and "
-                                                  "{:.3g} is allowed",
-                                                  loop->joint.name, size, allowed));
+      const Apart apart = apart_at(*j);
+      for (const auto& [size, unit, length] : {std::tuple{apart.turn, "rad", 1.0}, {apart.distance, "m", to_.length()}})
+        if (const double allowed = loop->within > 0 ? loop->within : kNearEnough * length; !(size <= allowed))
+          return fail(ErrorKind::State,
+                      fmt::format("joint '{}' cannot be closed here: its frames are {:.3g} {} apart, and {:.3g} "
+                                  "is allowed",
+                                  loop->joint.name, size, unit, allowed));
     }
     return {};
   }
@@ -214,8 +251,7 @@ class Carrier {
     const bool needed = std::any_of(edits_.begin(), edits_.end(), constrains);
     Unreduced solver(to_);
     Projection projection(to_, solver);
-    if (needed && constraint_error(to_, out_.bodies, wound).position > kClosed * std::min(1.0, to_.length()))
-      verdict = projection.positions(out_.bodies, wound, kClosed, 100);
+    if (needed && !closed(wound)) verdict = projection.positions(out_.bodies, wound, kClosed, 100);
     if (!verdict.ok()) return not_closed(wound);
     out_.edited = energy_now(wound, out_.bodies);
     out_.momentum_edited = momentum(to_, out_.bodies);

@@ -5,6 +5,7 @@
 // by that of Nᵀ Φ'(t) K.
 #include "invar/mech/meeting.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "invar/base/random.hpp"
@@ -20,12 +21,25 @@ constexpr double kHalf = 0.05;        // of a branch
 constexpr int kStarts = 60;           // per dimension
 constexpr int kIterations = 60;
 constexpr Eigen::Index kLargest = 160;  // freedoms of a group
-constexpr std::size_t kMost = 16;       // branches, where there is a continuum of them
+constexpr std::size_t kMost = 64;       // branches
+constexpr std::size_t kExamples = 4;    // of a continuum
 
 // The forms c ↦ n_iᵀ Φ'(K c) K c as symmetric matrices, independent ones only; and slopes[j] = Nᵀ Φ'(K_j) K.
 struct Forms {
   std::vector<MatX> forms, slopes;
 };
+
+// A basis of unit norm.
+std::vector<MatX> independent(const std::vector<MatX>& forms, Eigen::Index k) {
+  std::vector<MatX> out;
+  MatX stacked(static_cast<Eigen::Index>(forms.size()), k * k);
+  for (Eigen::Index i = 0; i < stacked.rows(); ++i)
+    stacked.row(i) = Eigen::Map<const VecX>(forms[static_cast<std::size_t>(i)].data(), k * k).transpose();
+  const Svd svd = full_svd(stacked);
+  for (Eigen::Index i = 0; i < svd.values.size() && svd.values[i] > kForm; ++i)
+    out.push_back(Eigen::Map<const MatX>(svd.right.col(i).data(), k, k));
+  return out;
+}
 
 Forms forms_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound, const MatX& N, const MatX& K) {
   Forms out;
@@ -42,16 +56,14 @@ Forms forms_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound
     rows_at(-kDifference, j, back);
     out.slopes.push_back(N.transpose() * (forth - back) * K / (2 * kDifference));
   }
-  MatX stacked(N.cols(), k * k);
+  std::vector<MatX> all;
   for (Eigen::Index i = 0; i < N.cols(); ++i) {
     MatX form(k, k);
     for (Eigen::Index j = 0; j < k; ++j) form.row(j) = out.slopes[static_cast<std::size_t>(j)].row(i);
     form = (0.5 * (form + form.transpose())).eval();
-    stacked.row(i) = Eigen::Map<const VecX>(form.data(), k * k).transpose();
+    all.push_back(std::move(form));
   }
-  const Svd svd = full_svd(stacked);
-  for (Eigen::Index i = 0; i < svd.values.size() && svd.values[i] > kForm; ++i)
-    out.forms.push_back(Eigen::Map<const MatX>(svd.right.col(i).data(), k, k));
+  out.forms = independent(all, k);
   return out;
 }
 
@@ -74,10 +86,10 @@ VecX direction_from(VecX c, const std::vector<MatX>& forms) {
   return {};
 }
 
-std::vector<VecX> directions_of(const std::vector<MatX>& forms, Eigen::Index k) {
+std::vector<VecX> directions_of(const std::vector<MatX>& forms, Eigen::Index k, std::size_t most) {
   std::vector<VecX> out;
   Random random(1);
-  for (Eigen::Index start = 0; start < kStarts * k && out.size() < kMost; ++start) {
+  for (Eigen::Index start = 0; start < kStarts * k && out.size() < most; ++start) {
     VecX c(k);
     for (Eigen::Index i = 0; i < k; ++i) c[i] = random.normal();
     c = direction_from(c, forms);
@@ -86,6 +98,19 @@ std::vector<VecX> directions_of(const std::vector<MatX>& forms, Eigen::Index k) 
     if (!known) out.push_back(c);
   }
   return out;
+}
+
+// Isolated solutions of k - 1 quadratic equations are 2^(k - 1) at most (Bézout): more of them lie on a cone. Its dimension
+// there.
+std::size_t most_of(Eigen::Index k) { return std::min(kMost, (std::size_t{1} << std::min<Eigen::Index>(k - 1, 10)) + 1); }
+
+int dimension_at(const VecX& c, const std::vector<MatX>& forms) {
+  MatX A(static_cast<Eigen::Index>(forms.size()), c.size());
+  for (Eigen::Index i = 0; i < A.rows(); ++i) A.row(i) = 2 * (forms[static_cast<std::size_t>(i)] * c).transpose();
+  const Svd svd = full_svd(A);
+  auto dimension = static_cast<int>(c.size());
+  for (Eigen::Index i = 0; i < svd.values.size(); ++i) dimension -= svd.values[i] > kForm;
+  return dimension;
 }
 
 int rank_of_slope(const Forms& at, const VecX& c) {
@@ -99,18 +124,44 @@ int rank_of_slope(const Forms& at, const VecX& c) {
 
 }  // namespace
 
-std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound) {
+double Meeting::off(const VecX& rates_of_group) const {
+  const VecX c = kernel.transpose() * rates_of_group;
+  double largest = 0;
+  for (const MatX& form : forms) largest = std::max(largest, std::abs(c.dot(form * c)));
+  return largest > 0 ? largest / rates_of_group.squaredNorm() : 0;
+}
+
+std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound, const MatX& ratios) {
   if (static_cast<Eigen::Index>(loops.groups()[group].freedoms.size()) > kLargest) return {};
   loops.place(q, wound);
   const LoopRank here = rank_of(loops, group, 0, kNull);
   const Eigen::Index k = here.right.cols() - here.rank, n = here.left.cols() - here.rank;
-  if (k < 2 || n == 0) return {};  // one freedom, which the rank leaves: nothing to choose from
+  if (k == 0 || n == 0) return {};
   const MatX K = here.right.rightCols(k), N = here.left.rightCols(n);
   const Forms at = forms_at(loops, group, q, wound, N, K);
   if (at.forms.empty()) return {};
 
-  Meeting out{group, here.rank, here.rank, {}};
-  for (const VecX& c : directions_of(at.forms, k)) {
+  // Directions c = Z y that keep the ratios.
+  MatX Z = MatX::Identity(k, k);
+  if (ratios.rows() > 0) {
+    const Svd svd = full_svd(ratios * K);
+    Eigen::Index kept = 0;
+    while (kept < svd.values.size() && svd.values[kept] > kNull) ++kept;
+    Z = svd.right.rightCols(k - kept).eval();
+  }
+  std::vector<MatX> forms;
+  for (const MatX& form : at.forms) forms.push_back(Z.transpose() * form * Z);
+  if (ratios.rows() > 0 && Z.cols() > 0) forms = independent(forms, Z.cols());
+
+  Meeting out{group, here.rank, here.rank, static_cast<int>(Z.cols()) - static_cast<int>(forms.size()), {}, K, at.forms};
+  if (Z.cols() == 0) return out;
+  std::vector<VecX> directions = directions_of(forms, Z.cols(), out.rates > 1 ? kExamples : most_of(Z.cols()));
+  if (out.rates <= 1 && directions.size() == most_of(Z.cols())) {
+    for (const VecX& y : directions) out.rates = std::max(out.rates, dimension_at(y, forms));
+    if (out.rates > 1) directions.resize(std::min(kExamples, directions.size()));
+  }
+  for (const VecX& y : directions) {
+    const VecX c = Z * y;
     Branch branch;
     branch.group = group, branch.directions = rank_of_slope(at, c), branch.rank = here.rank + branch.directions;
     branch.q0 = q, branch.t = K * c, branch.half = kHalf;
@@ -118,7 +169,6 @@ std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q
     out.regular = std::max(out.regular, branch.rank);
     out.branches.push_back(std::move(branch));
   }
-  if (out.branches.empty()) return {};
   return out;
 }
 

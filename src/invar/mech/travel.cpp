@@ -14,19 +14,27 @@ constexpr double kHalf = 0.05;
 constexpr double kWatched = 0.35;
 constexpr double kSingular = 1e-6;
 constexpr double kClosed = 1e-7;       // of lengths and rates: polynomials through nodes are good to 1e-9
+constexpr double kBeside = 1e-3;       // σ below which Newton's method over all rows is not trusted
 constexpr int kLegs = 64;              // on the way
+constexpr int kPieces = 32;            // of a branch, in each of which a freedom goes one way
 constexpr std::size_t kLargest = 160;  // freedoms of a group whose rank is counted
 
 }  // namespace
 
 Travel::Travel(const Model& model, const std::vector<int>& leaders, const Bodies& from, const VecX& wound)
-    : loops_(model, leaders), tree_(model, leaders), wound_(wound), bodies_(from), bands_(loops_.groups().size()) {
+    : loops_(model, leaders), tree_(model, leaders), wound_(wound), bodies_(from), beside_(loops_.groups().size()) {
   loops_.measure_lengths(from);
-  tree_.measure(from, wound, q_, v_);
-  v_.setZero();
+  tree_.measure(from, wound, q_, before_);
+  v_ = VecX::Zero(tree_.nv());
+  kept_.assign(loops_.groups().size(), false);
   sound_ = choose(q_);
   for (int i = 0; i < tree_.nv(); ++i)
     leader_.push_back(std::find(leaders.begin(), leaders.end(), tree_.freedom_of_model(i)) != leaders.end());
+}
+
+void Travel::keep(std::size_t group) {
+  kept_[group] = true;
+  for (const int f : loops_.groups()[group].freedoms) v_[f] = before_[f];
 }
 
 // As many freedoms depend as there are independent rows: counted from all of them, because pivots are small near singular
@@ -54,10 +62,11 @@ bool Travel::go(const VecX& q, const VecX& v, int group) {
   std::vector<bool> in_group(static_cast<std::size_t>(tree_.nv()), false);
   for (std::size_t g = 0; g < loops_.groups().size(); ++g) {
     for (const int f : loops_.groups()[g].freedoms) in_group[static_cast<std::size_t>(f)] = true;
-    if (group >= 0 && g != static_cast<std::size_t>(group)) continue;
+    if (kept_[g] || (group >= 0 && g != static_cast<std::size_t>(group))) continue;
     std::vector<Lead> leads;
     for (const int i : tree_.independent())
       if (loops_.groups()[g].place_of(i) >= 0) leads.push_back(lead(i));
+    if (leads.empty()) continue;  // loops hold all of it
     const auto moves = [&](int f) { return wanted_[f] != 0 && !std::isnan(wanted_[f]); };
     const std::vector<int>& all = loops_.groups()[g].freedoms;
     if (std::none_of(leads.begin(), leads.end(), [](const Lead& l) { return l.by != 0; }) &&
@@ -124,6 +133,7 @@ bool Travel::go_in_group(std::size_t group, const std::vector<Lead>& leads) {
   regular_ = rank_of(loops_, group, 0, kSingular).rank;
 
   VecX ahead;
+  int passed = 0;
   for (double done = 0; done < 1;) {
     const double leg = first.by == 0 || 1 - done < 1.5 / kLegs ? 1 - done : 1.0 / kLegs;
     const bool straight = !tangent(leads, ahead);
@@ -131,6 +141,7 @@ bool Travel::go_in_group(std::size_t group, const std::vector<Lead>& leads) {
     const Way way_here = straight || first.by == 0 ? Way::Clear : through_band(group, leads, first, done, ahead, leg, s);
     if (way_here == Way::Arrived) return true;
     if (way_here == Way::Passed) {
+      if (++passed > kLegs) return false;
       done = s;
       const auto leads_on = [&](const Lead& l) {
         return std::find(tree_.independent().begin(), tree_.independent().end(), l.freedom) != tree_.independent().end();
@@ -170,21 +181,36 @@ Travel::Way Travel::through_band(std::size_t group, const std::vector<Lead>& lea
   const Eigen::Index i = g.place_of(first.freedom);
   const double unit = g.scale[i], left = (1 - done) * first.by;
   const double behind = branch.centre + 1.6 * branch.half;
-  double x = branch.where(i, left * unit, 0, behind);
+  double x = arrival(branch, i, left * unit, behind);
   const bool arrived = !std::isnan(x);
   if (!arrived) x = behind;
-  VecX u, du;
+  VecX u, du, there = at_;
   branch.position(x, u, du);
-  if (arrived && (!(std::abs(du[i]) > 1e-6 * du.norm()) || !rates_along(branch, du)))
-    return Way::Clear;  // the freedom does not tell where it is
-  loops_.move(group, u, at_);
+  loops_.move(group, u, there);
+  if (arrived && !(std::abs(du[i]) > 1e-6 * du.norm())) return Way::Clear;  // the freedom does not tell where it is
+  if (arrived && !rates_along(branch, du)) {
+    // Other rates than those of this branch: where the rows are regular they follow from them, otherwise another branch has them.
+    loops_.place(there, wound_);
+    if (rank_of(loops_, group, regular_).sigma > kBeside) return Way::Clear;
+    rates_.setZero();
+  }
   s = done + u[i] / unit / first.by;
+  if (!arrived && !(s > done)) return Way::Clear;  // the freedom has turned back
+  at_ = there;
   if (!arrived) return Way::Passed;
   at_[tree_.coordinate_of(first.freedom)] += left - u[i] / unit;  // to the last digit
   for (const Lead& l : leads)
     if (l.freedom != first.freedom) at_[tree_.coordinate_of(l.freedom)] = q_[tree_.coordinate_of(l.freedom)] + l.by;
-  bands_[group] = std::move(branch);
+  beside_[group] = branch.weakest(loops_, wound_).q;  // while the others are held
   return Way::Arrived;
+}
+
+// Where a freedom first is at its aim on the way from 0 to `behind`: it may turn back in between. NaN: nowhere.
+double Travel::arrival(const Branch& branch, Eigen::Index freedom, double aim, double behind) const {
+  double x = std::numeric_limits<double>::quiet_NaN();
+  for (int k = 0; k < kPieces && std::isnan(x); ++k)
+    x = branch.where(freedom, aim, behind * k / kPieces, behind * (k + 1) / kPieces);
+  return x;
 }
 
 // Along the branch, at the pace of the freedom that tells it best, one that leads if there is one; false where others that lead

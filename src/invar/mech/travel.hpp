@@ -15,16 +15,18 @@ class Travel {
   /// `leaders`: freedoms of the model, with coordinates of their own. Of those that depend on each other, some lead.
   Travel(const Model& model, const std::vector<int>& leaders, const Bodies& from, const VecX& wound);
 
+  /// A group of loops that stays where it is, with the rates that it has.
+  void keep(std::size_t group);
   /// To the coordinates q and rates v (stacked as in the model; only the leaders' count; NaN: a rate that follows from the
-  /// others), in all groups of loops or in one of them. False where loops do not let the freedoms that lead get there.
+  /// others), in all groups of loops or in one of them. False where loops do not let the freedoms that lead get there. Groups in
+  /// which nothing leads, because loops hold all of it, stay at rest.
   bool go(const VecX& q, const VecX& v, int group = -1);
   /// Where it arrived, after go.
   const Bodies& bodies() const { return bodies_; }
   /// Coordinates of the tree there.
   const VecX& q() const { return q_; }
-  /// Per group: the branch on which it arrived next to a singular configuration.
-  const std::vector<std::optional<Branch>>& bands() const { return bands_; }
-  Loops& loops() { return loops_; }
+  /// Per group: the singular configuration next to which it arrived, coordinates of the tree.
+  const std::vector<std::optional<VecX>>& beside() const { return beside_; }
 
  private:
   enum class Way { Clear, Arrived, Passed };
@@ -38,6 +40,7 @@ class Travel {
   bool tangent(const std::vector<Lead>& leads, VecX& ahead);
   Way through_band(std::size_t group, const std::vector<Lead>& leads, const Lead& first, double done, const VecX& ahead,
                    double leg, double& s);
+  double arrival(const Branch& branch, Eigen::Index freedom, double aim, double behind) const;
   bool rates_along(const Branch& branch, const VecX& du);
   bool rates_of(std::size_t group);
 
@@ -45,13 +48,15 @@ class Travel {
   JointTree tree_;
   std::vector<bool> leader_;  // per freedom of the tree
   VecX wound_;
-  VecX q_, v_;          // of the tree
-  VecX wanted_;         // rates of the tree; NaN: not named
-  VecX at_, rates_;     // of the tree, while one group is on its way
-  int regular_ = 0;     // rank of the group that is on its way
-  bool sound_ = false;  // freedoms could be chosen
+  VecX q_, v_;              // of the tree
+  VecX before_;             // rates at the beginning
+  std::vector<bool> kept_;  // per group
+  VecX wanted_;             // rates of the tree; NaN: not named
+  VecX at_, rates_;         // of the tree, while one group is on its way
+  int regular_ = 0;         // rank of the group that is on its way
+  bool sound_ = false;      // freedoms could be chosen
   Bodies bodies_;
-  std::vector<std::optional<Branch>> bands_;
+  std::vector<std::optional<VecX>> beside_;
 };
 
 }  // namespace invar

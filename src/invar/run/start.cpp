@@ -15,7 +15,7 @@ namespace invar {
 
 namespace {
 
-constexpr double kAsNamed = 1e-6;
+constexpr double kNearer = 0.9;
 
 // [initial], assembled, and the turns its angles are on.
 struct Initial {
@@ -38,8 +38,20 @@ std::string configuration(const Loops& loops, const Meeting& m) {
 }
 
 tl::unexpected<Error> undecided(const NamedBranches& branches, const std::string& why) {
-  return fail(ErrorKind::State, fmt::format("{}: {} branches of motion meet there, and {}; rates would choose ({})", why,
-                                            branches.size(), "nothing that is named chooses one", branches.words()));
+  return fail(ErrorKind::State, fmt::format("{}: {}, and nothing that is named chooses one; rates would choose ({})", why,
+                                            branches.count(), branches.words()));
+}
+
+// Rates that the rows allow where they are singular, and no motion has.
+tl::unexpected<Error> on_no_branch(const NamedBranches& branches, const std::string& where) {
+  if (branches.size() == 0 && !branches.several())
+    return fail(ErrorKind::State, fmt::format("the start is a singular configuration, where {}, but no motion leaves it: loops "
+                                              "resist the rates that are named to second order",
+                                              where));
+  return fail(ErrorKind::State,
+              fmt::format("the start is a singular configuration, where {}: {}, and none has the rates as "
+                          "named{}",
+                          where, branches.count(), branches.size() == 0 ? "" : "; they have (" + branches.words() + ")"));
 }
 
 // The freedoms and rates of one group, out of another state of the tree.
@@ -63,27 +75,31 @@ Result<std::optional<Bodies>> from_singular(const Model& model, const Start& sta
   loops.tree().measure(*initial.bodies, wound, q, v);
   v.setZero();
   const VecX q0 = q;
-  bool any = false;
+  std::vector<std::size_t> taken;
   for (std::size_t g = 0; g < loops.groups().size(); ++g) {
     NamedBranches branches(loops, leaders, g, q0, wound, start);
-    if (branches.size() < 2) continue;
-    const auto reached = branches.reached();
+    if (!branches.several()) continue;
+    auto reached = branches.reached();
+    if (reached.empty()) {
+      // Rates that contradict each other give way on the branch that positions choose.
+      reached = branches.reached(NamedBranches::By::Positions);
+      if (reached.size() != 1) return none;
+    }
     if (reached.size() > 1) {
       if (!start.motion) return none;
       return undecided(branches, "[initial] is a singular configuration, where " + configuration(loops, branches.meeting()));
     }
-    if (reached.empty()) return none;
     take_group(loops, g, reached[0].q, reached[0].v, q, v);
-    any = true;
+    taken.push_back(g);
   }
-  if (!any) return none;
+  if (taken.empty()) return none;
   Bodies bodies(model.bodies().size());
   loops.tree().place(q, v, bodies);
   // What else is named, in loops that are regular and outside of them.
-  if (off_names(model, start, bodies, wound) <= kAsNamed) return bodies;
   Travel travel(model, leaders, bodies, wound);
-  if (!travel.go(start.joints.q, named_rates(model, start))) return none;
-  return travel.bodies();
+  for (const std::size_t g : taken) travel.keep(g);
+  if (travel.go(start.joints.q, named_rates(model, start))) return travel.bodies();
+  return off_names(model, start, bodies, wound) <= AsNamed::kBound ? std::optional<Bodies>(bodies) : none;
 }
 
 // From a regular configuration, or one that nobody has asked about. Where loops arrive next to a singular configuration and rates
@@ -93,15 +109,14 @@ Result<std::optional<Bodies>> from_regular(const Model& model, const Start& star
   const VecX wound = wound_at(model, from, turns);
   Travel travel(model, leaders, from, wound);
   if (!travel.go(start.joints.q, named_rates(model, start))) return std::optional<Bodies>();
-  if (off_names(model, start, travel.bodies(), wound) <= kAsNamed) return travel.bodies();
+  if (off_names(model, start, travel.bodies(), wound) <= AsNamed::kBound) return travel.bodies();
   VecX q, v;
   Loops loops(model, leaders);
   loops.measure_lengths(from);
   loops.tree().measure(travel.bodies(), wound, q, v);
-  for (std::size_t g = 0; g < travel.bands().size(); ++g) {
-    if (!travel.bands()[g]) continue;
-    const Branch::Weakest there = travel.bands()[g]->weakest(travel.loops(), wound);
-    NamedBranches branches(loops, leaders, g, there.q, wound, start);
+  for (std::size_t g = 0; g < travel.beside().size(); ++g) {
+    if (!travel.beside()[g]) continue;
+    NamedBranches branches(loops, leaders, g, *travel.beside()[g], wound, start);
     const auto reached = branches.reached();
     if (reached.size() == 1) take_group(loops, g, reached[0].q, reached[0].v, q, v);
     if (reached.size() > 1 && start.motion) return undecided(branches, "[initial] does not lie on a branch that is as named");
@@ -120,18 +135,62 @@ Result<Bodies> named_bodies(const Model& model, const Start& start) {
     if (!*named) named = from_regular(model, start, *initial.bodies, initial.turns);
     if (!named) return tl::unexpected(named.error());
     first = std::move(*named);
-    if (first && off_names(model, start, *first, wound_at(model, *first, start.turns(model))) <= kAsNamed) return *first;
+    if (first && off_names(model, start, *first, wound_at(model, *first, start.turns(model))) <= AsNamed::kBound) return *first;
   }
   // From what is named, as far as loops let it.
   const VecX turns = start.turns(model);
   auto assembled = make_consistent(model, place(model, start.joints), start.tolerance, turns);
   if (!assembled) return first ? Result<Bodies>(*first) : assembled;
-  const auto off = [&](const Bodies& bodies) { return off_names(model, start, bodies, wound_at(model, bodies, turns)); };
   auto named = from_regular(model, start, *assembled, turns);
   if (!named) return tl::unexpected(named.error());
-  if (*named && off(**named) <= kAsNamed) return **named;
-  // Names contradict each other: all of them give way, no more than they must.
-  return first && off(*first) < off(*assembled) ? *first : *assembled;
+  if (*named && off_names(model, start, **named, wound_at(model, **named, turns)) <= AsNamed::kBound) return **named;
+  // Names contradict each other: rates give way before positions, and both on the branch of [initial] unless elsewhere positions
+  // are nearer to what is named.
+  const Start places = without_rates(start);
+  const auto off = [&](const Bodies& bodies) {
+    return std::max(AsNamed::kBound, off_names(model, places, bodies, wound_at(model, bodies, turns)));
+  };
+  const Bodies* best = first ? &*first : nullptr;
+  for (const Bodies* other : {*named ? &**named : nullptr, &*assembled})
+    if (other != nullptr && (best == nullptr || off(*other) < kNearer * off(*best))) best = other;
+  return *best;
+}
+
+// Where the rows of loops are singular they allow rates that no motion has: the one branch that is as named is taken instead.
+// Rates that are not as named there are not those of any branch.
+Result<Bodies> on_branches(const Model& model, const Start& start, Bodies bodies) {
+  const std::vector<int> leaders = named_freedoms(model, start);
+  Loops loops(model, leaders);
+  loops.measure_lengths(bodies);
+  const VecX wound = wound_at(model, bodies, start.turns(model));
+  VecX q, v;
+  loops.tree().measure(bodies, wound, q, v);
+  bool any = false;
+  for (std::size_t g = 0; g < loops.groups().size(); ++g) {
+    NamedBranches branches(loops, leaders, g, q, wound, start);
+    if (!branches.without(v) && !branches.contradicted(q, v)) continue;
+    const std::string where = configuration(loops, branches.meeting());
+    const auto reached = branches.reached();
+    if (reached.size() > 1) return undecided(branches, "the start is a singular configuration, where " + where);
+    if (reached.empty()) return on_no_branch(branches, where);
+    take_group(loops, g, reached[0].q, reached[0].v, q, v);
+    any = true;
+  }
+  if (any) loops.tree().place(q, v, bodies);
+  return bodies;
+}
+
+// The same for rates that bodies were given: nothing is named that could choose.
+Result<void> expect_on_branches(const Model& model, const Start& start, const Bodies& bodies) {
+  Loops loops(model);
+  loops.measure_lengths(bodies);
+  const VecX wound = wound_at(model, bodies, start.turns(model));
+  VecX q, v;
+  loops.tree().measure(bodies, wound, q, v);
+  for (std::size_t g = 0; g < loops.groups().size(); ++g)
+    if (NamedBranches branches(loops, {}, g, q, wound, start); branches.without(v))
+      return on_no_branch(branches, configuration(loops, branches.meeting()));
+  return {};
 }
 
 // A motion from [initial] at rest: nothing is named.
@@ -142,7 +201,7 @@ Result<void> expect_one_branch(const Model& model, const Start& start, const Bod
   VecX q, v;
   loops.tree().measure(bodies, wound, q, v);
   for (std::size_t g = 0; g < loops.groups().size(); ++g)
-    if (NamedBranches branches(loops, {}, g, q, wound, start); branches.size() > 1)
+    if (NamedBranches branches(loops, {}, g, q, wound, start); branches.several())
       return undecided(branches, "[initial] is a singular configuration, where " + configuration(loops, branches.meeting()));
   return {};
 }
@@ -157,11 +216,13 @@ std::vector<std::string> where_branches_meet(const Model& model, const Start& st
   loops.tree().measure(bodies, wound, q, v);
   for (std::size_t g = 0; g < loops.groups().size(); ++g) {
     NamedBranches branches(loops, leaders, g, q, wound, start);
-    if (branches.size() < 2) continue;
+    if (!branches.several()) continue;
+    const std::string where = configuration(loops, branches.meeting());
     const std::size_t as_named = branches.reached().size();
-    out.push_back(fmt::format("starts in a singular configuration, where {}: {} branches meet there, and {} was taken",
-                              configuration(loops, branches.meeting()), branches.size(),
-                              as_named == 1 ? "the one that has the rates as named" : "the one that [initial] lies on"));
+    const char* taken[] = {"none has what is named", "the one that has the rates as named was taken",
+                           "the one that [initial] lies on was taken"};
+    out.push_back(fmt::format("starts in a singular configuration, where {}: {}, and {}", where, branches.count(),
+                              taken[std::min<std::size_t>(as_named, 2)]));
   }
   return out;
 }
@@ -170,26 +231,35 @@ std::vector<std::string> where_branches_meet(const Model& model, const Start& st
 
 Result<Bodies> bodies_at(const Model& model, const Start& start) {
   const bool named = !start.by_bodies && !named_freedoms(model, start).empty();
-  if (start.project && named && JointTree(model).rows() > 0) return named_bodies(model, start);
+  if (start.project && named && JointTree(model).rows() > 0) {
+    auto bodies = named_bodies(model, start);
+    return bodies ? on_branches(model, start, std::move(*bodies)) : bodies;
+  }
   Bodies guess = start.by_bodies ? start.bodies : place(model, start.joints);
   const VecX turns = start.turns(model);
   if (start.project) {
     auto assembled = make_consistent(model, std::move(guess), start.tolerance, turns);
-    if (assembled && start.motion && !start.by_bodies && !named)
-      if (auto fine = expect_one_branch(model, start, *assembled); !fine) return tl::unexpected(fine.error());
-    return assembled;
-  }
-  if (auto fine = expect_consistent(model, guess, start.tolerance, turns); !fine) {
+    if (!assembled) return assembled;
+    guess = std::move(*assembled);
+    if (start.motion && !start.by_bodies && !named)
+      if (auto fine = expect_one_branch(model, start, guess); !fine) return tl::unexpected(fine.error());
+  } else if (auto fine = expect_consistent(model, guess, start.tolerance, turns); !fine) {
     Error error = fine.error();
     error.what += "; say consistent = \"project\" to move the start onto the joints";
     return tl::unexpected(error);
   }
+  if (start.motion)
+    if (auto fine = expect_on_branches(model, start, guess); !fine) return tl::unexpected(fine.error());
   return guess;
 }
 
 Result<State> state_at(Formulation& formulation, const Start& start) {
   auto bodies = bodies_at(formulation.model(), start);
-  if (!bodies) return tl::unexpected(bodies.error());
+  if (!bodies) {
+    Error error = bodies.error();
+    if (error.where.empty()) error.where = start.place ? start.place(error.what) : start.where;
+    return tl::unexpected(error);
+  }
   State x;
   formulation.set(*bodies, x, start.turns(formulation.model()));
   return x;
@@ -205,21 +275,22 @@ std::vector<std::string> displaced(const Formulation& formulation, const Start& 
   joint_coordinates(model, bodies, q, v);
   unwind(model, x.wound, q);
   out = where_branches_meet(model, start, bodies, x.wound);
-  const auto compare = [&](const Joint& joint, const char* what, double named, double is) {
-    if (std::abs(is - named) > 1e-6 * (1 + std::abs(named)))
+  const AsNamed measure(model);
+  const auto compare = [&](std::size_t j, int k, const char* what, double named, double is) {
+    if (measure.off(j, k, is, named) > AsNamed::kBound)
       out.push_back(
           fmt::format("joint '{}' starts with {} = {:.6g}, not {:.6g} as named: loops or couplings do not allow it with the "
                       "other joints as they are",
-                      joint.name, what, is, named));
+                      model.joints()[j].name, what, is, named));
   };
   for (std::size_t j = 0; j < model.joints().size(); ++j) {
     const Joint& joint = model.joints()[j];
     if (!start.named[j]) continue;
     // Attitudes are not numbers to compare one by one.
     for (int k = 0; k < joint.nq && joint.nq == joint.nv; ++k)
-      if (start.names(model, j, k)) compare(joint, "q", start.joints.q[joint.q0 + k], q[joint.q0 + k]);
+      if (start.names(model, j, k)) compare(j, k, "q", start.joints.q[joint.q0 + k], q[joint.q0 + k]);
     for (int k = 0; k < joint.nv; ++k)
-      if (start.names(model, j, k) && start.names_rate(j)) compare(joint, "v", start.joints.v[joint.v0 + k], v[joint.v0 + k]);
+      if (start.names_rate(model, j, k)) compare(j, k, "v", start.joints.v[joint.v0 + k], v[joint.v0 + k]);
   }
   return out;
 }

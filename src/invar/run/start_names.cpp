@@ -14,21 +14,34 @@
 namespace invar {
 namespace {
 
-constexpr double kAsNamed = 1e-6;  // what displaced() calls a difference
 constexpr double kMoves = 1e-6;    // of a unit tangent: a freedom that tells where on the branch one is
 constexpr double kDiffers = 1e-3;  // of the largest rate: a joint that tells branches apart
+constexpr double kOff = 1e-6;      // of a form at unit rates: what belongs to no branch
 constexpr std::size_t kTold = 4;   // branches, joints
 
-double relative(double is, double named) { return std::abs(is - named) / (1 + std::abs(named)); }
-
 }  // namespace
+
+double AsNamed::unit(std::size_t joint, int freedom) const {
+  const Joint& j = model_.joints()[joint];
+  return turns(j.kind, freedom) ? 1 : scales_.length_at(j.child);
+}
+
+double AsNamed::off(std::size_t joint, int freedom, double is, double named) const {
+  return std::abs(is - named) / (unit(joint, freedom) + std::abs(named));
+}
 
 VecX named_rates(const Model& model, const Start& start) {
   VecX out = start.joints.v;
   for (std::size_t j = 0; j < model.joints().size(); ++j)
-    if (!start.names_rate(j))
-      out.segment(model.joints()[j].v0, model.joints()[j].nv).setConstant(std::numeric_limits<double>::quiet_NaN());
+    for (int k = 0; k < model.joints()[j].nv; ++k)
+      if (!start.names_rate(model, j, k)) out[model.joints()[j].v0 + k] = std::numeric_limits<double>::quiet_NaN();
   return out;
+}
+
+Start without_rates(Start start) {
+  start.no_rate.assign(start.named.size(), true);
+  start.driven.clear();
+  return start;
 }
 
 std::vector<int> named_freedoms(const Model& model, const Start& start) {
@@ -45,13 +58,15 @@ double off_names(const Model& model, const Start& start, const Bodies& bodies, c
   VecX q, v;
   joint_coordinates(model, bodies, q, v);
   unwind(model, wound, q);
+  const AsNamed measure(model);
   double largest = 0;
   for (std::size_t j = 0; j < model.joints().size(); ++j) {
     const Joint& joint = model.joints()[j];
     for (int k = 0; k < joint.nv; ++k) {
-      if (!start.names(model, j, k)) continue;
-      if (joint.nq == joint.nv) largest = std::max(largest, relative(q[joint.q0 + k], start.joints.q[joint.q0 + k]));
-      if (start.names_rate(j)) largest = std::max(largest, relative(v[joint.v0 + k], start.joints.v[joint.v0 + k]));
+      if (joint.nq == joint.nv && start.names(model, j, k))
+        largest = std::max(largest, measure.off(j, k, q[joint.q0 + k], start.joints.q[joint.q0 + k]));
+      if (start.names_rate(model, j, k))
+        largest = std::max(largest, measure.off(j, k, v[joint.v0 + k], start.joints.v[joint.v0 + k]));
     }
   }
   return largest;
@@ -61,6 +76,7 @@ NamedBranches::NamedBranches(Loops& loops, const std::vector<int>& leaders, std:
                              const Start& start)
     : model_(loops.model()),
       start_(start),
+      measure_(model_),
       loops_(loops),
       leaders_(leaders),
       group_(group),
@@ -76,6 +92,43 @@ NamedBranches::NamedBranches(Loops& loops, const std::vector<int>& leaders, std:
   for (const int f : named_freedoms(model_, start))
     for (const int i : g.freedoms)
       if (loops.tree().freedom_of_model(i) == f) freedoms_.push_back(f);
+  if (!meeting_ || !meeting_->continuum()) return;
+  continuum_ = meeting_->rates;
+  if (const MatX rows = ratios(); rows.rows() > 0) meeting_ = meeting_at(loops, group, q, wound, rows);
+}
+
+// Rates r = R u of the named joints, with u those of the group, are in the named ratios where (1 - ŵ ŵᵀ) R u = 0.
+MatX NamedBranches::ratios() const {
+  const Loops::Group& g = loops_.groups()[group_];
+  const auto columns = static_cast<Eigen::Index>(g.freedoms.size());
+  std::vector<std::pair<std::size_t, int>> rows;
+  for (std::size_t j = 0; j < joints_.size(); ++j)
+    for (int k = 0; joints_[j] && k < model_.joints()[j].nv; ++k)
+      if (start_.names_rate(model_, j, k)) rows.emplace_back(j, k);
+  MatX R(static_cast<Eigen::Index>(rows.size()), columns);
+  VecX w(R.rows()), q, rates;
+  Bodies bodies(model_.bodies().size());
+  for (Eigen::Index c = 0; c < columns; ++c) {
+    VecX v = VecX::Zero(loops_.tree().nv());
+    v[g.freedoms[static_cast<std::size_t>(c)]] = 1 / g.scale[c];
+    loops_.tree().place(q_, v, bodies);
+    joint_coordinates(model_, bodies, q, rates);
+    for (Eigen::Index r = 0; r < R.rows(); ++r) {
+      const auto& [j, k] = rows[static_cast<std::size_t>(r)];
+      R(r, c) = rates[model_.joints()[j].v0 + k] / measure_.unit(j, k);
+      w[r] = start_.joints.v[model_.joints()[j].v0 + k] / measure_.unit(j, k);
+    }
+  }
+  if (!(w.norm() > 0)) return {};
+  w.normalize();
+  return R - w * (w.transpose() * R);
+}
+
+bool NamedBranches::without(const VecX& v) const {
+  if (!meeting_) return false;
+  VecX rates;
+  loops_.rates(group_, v, rates);
+  return meeting_->off(rates) > kOff;
 }
 
 bool NamedBranches::named(int joint) const {
@@ -83,33 +136,39 @@ bool NamedBranches::named(int joint) const {
 }
 
 // Rates of the tree along a branch, v, at the pace that comes nearest to the named ones.
-bool NamedBranches::pace(const VecX& q, VecX& v) const {
+void NamedBranches::pace(const VecX& q, VecX& v) const {
   Bodies bodies(model_.bodies().size());
   loops_.tree().place(q, v, bodies);
   VecX at, rate;
   joint_coordinates(model_, bodies, at, rate);
   double over = 0, under = 0;
   for (int j = 0; j < static_cast<int>(model_.joints().size()); ++j) {
-    const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
-    for (int k = 0; k < joint.nv && named(j) && start_.names_rate(static_cast<std::size_t>(j)); ++k)
-      if (start_.names(model_, static_cast<std::size_t>(j), k))
-        over += rate[joint.v0 + k] * start_.joints.v[joint.v0 + k], under += rate[joint.v0 + k] * rate[joint.v0 + k];
+    const auto at_joint = static_cast<std::size_t>(j);
+    const Joint& joint = model_.joints()[at_joint];
+    for (int k = 0; k < joint.nv && named(j); ++k)
+      if (start_.names_rate(model_, at_joint, k)) {
+        const double of_branch = rate[joint.v0 + k] / measure_.unit(at_joint, k);
+        over += of_branch * start_.joints.v[joint.v0 + k] / measure_.unit(at_joint, k), under += of_branch * of_branch;
+      }
   }
   v *= under > 0 ? over / under : 0;
-  return true;
 }
 
-bool NamedBranches::as_named(const VecX& q, const VecX& v) const {
+bool NamedBranches::contradicted(const VecX& q, const VecX& v) const {
+  return several() && as_named(q, v, By::Positions) && !as_named(q, v, By::All);
+}
+
+bool NamedBranches::as_named(const VecX& q, const VecX& v, By by) const {
   Bodies bodies(model_.bodies().size());
   loops_.tree().place(q, v, bodies);
-  Start of_group = start_;
+  Start of_group = by == By::Positions ? without_rates(start_) : start_;
   for (std::size_t j = 0; j < joints_.size(); ++j)
     if (!joints_[j] && !of_group.named.empty()) of_group.named[j] = false;
-  return off_names(model_, of_group, bodies, wound_) <= kAsNamed;
+  return off_names(model_, of_group, bodies, wound_) <= AsNamed::kBound;
 }
 
 // Next to the configuration: where a named freedom that moves is as named.
-bool NamedBranches::along(std::size_t branch, Reached& out) {
+bool NamedBranches::along(std::size_t branch, By by, Reached& out) {
   const Branch& b = meeting_->branches[branch];
   const JointTree& tree = loops_.tree();
   const Loops::Group& g = loops_.groups()[group_];
@@ -136,11 +195,12 @@ bool NamedBranches::along(std::size_t branch, Reached& out) {
   out.v = VecX::Zero(tree.nv());
   for (std::size_t k = 0; k < g.freedoms.size(); ++k)
     out.v[g.freedoms[k]] = du[static_cast<Eigen::Index>(k)] / g.scale[static_cast<Eigen::Index>(k)];
-  return pace(out.q, out.v) && as_named(out.q, out.v);
+  pace(out.q, out.v);
+  return as_named(out.q, out.v, by);
 }
 
 // Far from it: led from a configuration of the branch beside it.
-bool NamedBranches::away(std::size_t branch, double side, Reached& out) {
+bool NamedBranches::away(std::size_t branch, double side, By by, Reached& out) {
   const Branch& b = meeting_->branches[branch];
   VecX u, du, q = q_;
   b.position(side > 0 ? b.largest() : b.least(), u, du);
@@ -151,29 +211,42 @@ bool NamedBranches::away(std::size_t branch, double side, Reached& out) {
   if (!travel.go(start_.joints.q, named_rates(model_, start_), static_cast<int>(group_))) return false;
   out.branch = branch;
   loops_.tree().measure(travel.bodies(), wound_, out.q, out.v);
-  return as_named(out.q, out.v);
+  return as_named(out.q, out.v, by);
 }
 
-std::vector<NamedBranches::Reached> NamedBranches::reached() {
+std::vector<NamedBranches::Reached> NamedBranches::reached(By by) {
   std::vector<Reached> out;
   for (std::size_t b = 0; b < size(); ++b) {
     Reached at;
-    if (along(b, at)) {
+    if (along(b, by, at)) {
       out.push_back(std::move(at));
       continue;
     }
     // The way to one side may lead round to where the way to the other side leads.
     for (const double side : {1.0, -1.0}) {
-      if (!away(b, side, at)) continue;
-      const auto same = [&](const Reached& other) { return (other.q - at.q).norm() + (other.v - at.v).norm() < kAsNamed; };
+      if (!away(b, side, by, at)) continue;
+      const auto same = [&](const Reached& other) {
+        VecX apart, rates;
+        loops_.difference(group_, other.q, at.q, apart);
+        loops_.rates(group_, at.v - other.v, rates);
+        return apart.norm() + rates.norm() < AsNamed::kBound;
+      };
       if (std::none_of(out.begin(), out.end(), same)) out.push_back(at);
     }
   }
   return out;
 }
 
+std::string NamedBranches::count() const {
+  if (continuum_ == 0) return fmt::format("{} branches of motion meet there", size());
+  const bool chosen = !meeting_->continuum() && size() > 0;
+  return "a continuum of branches of motion meets there" + (chosen ? fmt::format(", {} with the rates as named", size()) : "");
+}
+
 // Rates of the joints that tell branches apart, where one that all of them move goes as named, or at unit rate.
 std::string NamedBranches::words() const {
+  if (continuum_ > 0 && (meeting_->continuum() || size() == 0))
+    return fmt::format("those of {} joints choose up to finitely many", continuum_);
   const JointTree& tree = loops_.tree();
   const Loops::Group& g = loops_.groups()[group_];
   const auto rate = [&](const Branch& b, int f) { return b.t[g.place_of(f)] / g.scale_of(f); };

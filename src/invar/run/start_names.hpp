@@ -7,7 +7,7 @@
 // For the sources of this room only.
 namespace invar {
 
-/// How far bodies are from what a start names: the largest |is - named| / (1 + |named|) over coordinates and rates.
+/// How far bodies are from what a start names: the largest difference over coordinates and rates, as AsNamed measures it.
 double off_names(const Model& model, const Start& start, const Bodies& bodies, const VecX& wound);
 
 /// Branches that meet in a configuration of one group of loops, and which of them are as a start names.
@@ -17,28 +17,39 @@ class NamedBranches {
   NamedBranches(Loops& loops, const std::vector<int>& leaders, std::size_t group, const VecX& q, const VecX& wound,
                 const Start& start);
 
-  /// How many there are; where fewer than two, nothing is to be chosen.
+  /// Whether there is more than one, so that names have to choose.
+  bool several() const { return meeting_ && (continuum_ > 1 || meeting_->branches.size() > 1); }
+  /// How many are known. Of a continuum: those that have the ratios of the named rates, or examples where these do not choose.
   std::size_t size() const { return meeting_ ? meeting_->branches.size() : 0; }
   const Meeting& meeting() const { return *meeting_; }
+  /// Whether rates of the tree belong to no motion through the configuration.
+  bool without(const VecX& v) const;
+  /// Whether a state has what is named of this group, but for the rates.
+  bool contradicted(const VecX& q, const VecX& v) const;
   /// States that are as named in the joints of this group, next to the configuration or led away from it: coordinates and rates
-  /// of the tree. One for each branch, where loops get there.
+  /// of the tree. One for each branch, where loops get there. By positions: rates are those that come nearest to the named ones.
+  enum class By { All, Positions };
   struct Reached {
     std::size_t branch;
     VecX q, v;
   };
-  std::vector<Reached> reached();
-  /// "with joint 'a' at 2: 'd' at 2, or at -0.667".
+  std::vector<Reached> reached(By by = By::All);
+  /// "2 branches of motion meet there", or a continuum of them.
+  std::string count() const;
+  /// What would choose: "with joint 'a' at 2: 'd' at 2; or 'd' at -0.667".
   std::string words() const;
 
  private:
+  MatX ratios() const;
   bool named(int joint) const;
-  bool along(std::size_t branch, Reached& out);
-  bool away(std::size_t branch, double side, Reached& out);
-  bool as_named(const VecX& q, const VecX& v) const;
-  bool pace(const VecX& q, VecX& v) const;
+  bool along(std::size_t branch, By by, Reached& out);
+  bool away(std::size_t branch, double side, By by, Reached& out);
+  bool as_named(const VecX& q, const VecX& v, By by) const;
+  void pace(const VecX& q, VecX& v) const;
 
   const Model& model_;
   const Start& start_;
+  AsNamed measure_;
   Loops& loops_;
   std::vector<int> leaders_;
   std::size_t group_;
@@ -46,11 +57,14 @@ class NamedBranches {
   std::vector<bool> joints_;   // of the group, per joint of the model
   std::vector<int> freedoms_;  // of the model: of the group, in the tree, that are named
   std::optional<Meeting> meeting_;
+  int continuum_ = 0;  // how many rates choose one of a continuum; 0: there is none
 };
 
+/// The start without the rates that it names.
+Start without_rates(Start start);
 /// Freedoms of the model that a start names, of joints with as many coordinates as freedoms.
 std::vector<int> named_freedoms(const Model& model, const Start& start);
-/// Its rates, NaN where a joint is named without one.
+/// Its rates, NaN where a freedom is named without one.
 VecX named_rates(const Model& model, const Start& start);
 
 }  // namespace invar
