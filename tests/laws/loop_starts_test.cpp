@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starts of closed loops by drives, couplings and names: what is told is as told, the others follow the loop, in positions and
+// rates, whatever computes the motion and however large the mechanism is.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "invar/io/model_file.hpp"
+#include "invar/mech/branch.hpp"
+#include "invar/mech/kinematics.hpp"
+#include "invar/mech/loops.hpp"
+#include "invar/mech/minimal/minimal.hpp"
+#include "invar/mech/natural.hpp"
+#include "support/campaign.hpp"
+#include "support/case.hpp"
+#include "support/folder.hpp"
+#include "support/outcome.hpp"
+#include "support/states.hpp"
+
+namespace invar::testing {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// A drawn mechanism with one loop; [initial] is where it was drawn, closed.
+ModelSpec drawn_loop(std::uint64_t at, int couplings) {
+  MechanismOptions o{.bodies = couplings > 0 ? 7 : 5,
+                     .loops = 1,
+                     .mass_ratio = 5,
+                     .passive = false,
+                     .couplings = couplings,
+                     .locked = false,
+                     .kinds = {}};
+  o.kinds = {JointKind::Revolute, JointKind::Prismatic, JointKind::Spherical};
+  if (couplings == 0) o.kinds.insert(o.kinds.end(), {JointKind::Universal, JointKind::Cylindrical});
+  Random random(at);
+  Mechanism m = random_mechanism(random, o);
+  for (std::size_t j = 0; j < m.spec.joints.size(); ++j) m.spec.initial[m.spec.joints[j].name] = m.coordinates[j];
+  return m.spec;
+}
+
+/// Freedoms that may lead the loop: independent ones on it, with coordinates of their own. Regular configurations only.
+std::vector<int> leaders_of(const Model& model) {
+  std::vector<int> out;
+  const Bodies bodies = place(model, JointState::initial(model));
+  Minimal minimal(model);
+  State x;
+  minimal.set(bodies, x);
+  Loops loops(model);
+  loops.measure_lengths(bodies);
+  for (std::size_t g = 0; g < loops.groups().size(); ++g)
+    if (rank_of(loops, g, 0).sigma < 0.1) return out;
+  for (const int f : minimal.tree().independent()) {
+    const int j = minimal.tree().joint_of(f);
+    if (j < 0 || model.joints()[static_cast<std::size_t>(j)].nq != model.joints()[static_cast<std::size_t>(j)].nv) continue;
+    for (const Loops::Group& g : loops.groups()) {
+      const auto in_group = [&](int of_loops) {
+        return loops.tree().freedom_of_model(of_loops) == minimal.tree().freedom_of_model(f);
+      };
+      if (std::any_of(g.freedoms.begin(), g.freedoms.end(), in_group)) out.push_back(minimal.tree().freedom_of_model(f));
+    }
+  }
+  return out;
+}
+
+int joint_of(const Model& model, int freedom) {
+  int out = 0;
+  while (freedom >= model.joints()[static_cast<std::size_t>(out)].v0 + model.joints()[static_cast<std::size_t>(out)].nv) ++out;
+  return out;
+}
+
+constexpr const char* kFormulations[] = {"augmented", "minimal", "natural"};
+
+/// The state in which a scenario begins, in every formulation that takes the model: bodies on their constraints (to what Newton's
+/// method reaches, 1e-9 of metres), the same ones everywhere, and nothing has given way.
+std::vector<Bodies> begun_bodies(const Scenario& s, const std::string& what) {
+  std::vector<Bodies> out;
+  for (const char* name : kFormulations) {
+    std::unique_ptr<Formulation> formulation;
+    if (name == kFormulations[0]) formulation = std::make_unique<Augmented>(*s.model);
+    if (name == kFormulations[1]) formulation = std::make_unique<Minimal>(*s.model);
+    if (name == kFormulations[2] && natural_objection(*s.model).empty()) formulation = std::make_unique<Natural>(*s.model);
+    if (!formulation) continue;
+    const auto x = state_at(*formulation, s.start);
+    if (!x) {
+      ADD_FAILURE() << what << ", " << name << ": " << x.error().text();
+      continue;
+    }
+    Bodies bodies;
+    formulation->bodies(*x, bodies);
+    const ConstraintError error = constraint_error(*s.model, bodies, x->wound);
+    EXPECT_LT(error.position, 1e-9) << what << ", " << name;
+    EXPECT_LT(error.velocity, 1e-9) << what << ", " << name;
+    for (const std::string& note : displaced(*formulation, s.start, *x)) ADD_FAILURE() << what << ", " << name << ": " << note;
+    if (!out.empty())
+      for (std::size_t b = 0; b < bodies.size(); ++b) {
+        EXPECT_LT((bodies[b].p_WC - out[0][b].p_WC).norm(), 1e-9) << what << ", " << name;
+        EXPECT_LT((bodies[b].v_WC - out[0][b].v_WC).norm() + (bodies[b].w_WB - out[0][b].w_WB).norm(), 1e-9)
+            << what << ", " << name;
+      }
+    out.push_back(std::move(bodies));
+  }
+  return out;
+}
+
+const std::string kMethod = "[integrator]\nmethod = 'rk4'\nstep = 1e-3\n[time]\nend = 0.01\n";
+
+// A drive begins beside [initial], at a rate of its own. Whether the file names the coordinate, too, makes no difference.
+TEST(LoopStarts, OfDrivenFreedomsAreAsDrivenAndTheLoopFollows) {
+  Folder folder;
+  int tried = 0;
+  for (int k = 0; k < cases(80); ++k) {
+    const ModelSpec spec = drawn_loop(seed(9500) + static_cast<std::uint64_t>(k), 0);
+    const Model model = build(spec);
+    const std::vector<int> leaders = leaders_of(model);
+    if (leaders.empty()) continue;
+    Random random(seed(9600) + static_cast<std::uint64_t>(k));
+    const int f = leaders[static_cast<std::size_t>(random.below(static_cast<int>(leaders.size())))];
+    const Joint& joint = model.joints()[static_cast<std::size_t>(joint_of(model, f))];
+    const int freedom = f - joint.v0;
+    const double q = model.initial_q()[joint.q0 + freedom] + random.uniform(-0.02, 0.02), v = random.uniform(-2, 2);
+    write_file(folder / "m.toml", write_model(spec));
+    std::string text = "model = 'm.toml'\n" + kMethod;
+    if (k % 2 == 1 && joint.nv == 1) text += fmt::format("[initial]\njoints = {{ '{}' = {{ q = [{:.17g}] }} }}\n", joint.name, q);
+    text += fmt::format(
+        "[[drive]]\njoint = '{}'\nfreedom = {}\nsignal = {{ kind = 'polynomial', coefficients = [{:.17g}, {:.17g}] }}\n",
+        joint.name, freedom, q, v);
+    const auto s = parse_scenario(text, folder / "s.toml");
+    ASSERT_TRUE(s) << s.error().text() << '\n' << text;
+    const std::string what = fmt::format("case {}, joint '{}'", k, joint.name);
+    for (const Bodies& bodies : begun_bodies(*s, what)) {
+      VecX at, rates;
+      joint_coordinates(*s->model, bodies, at, rates);
+      EXPECT_NEAR(winds(joint.kind, freedom) ? nearest_turn(at[joint.q0 + freedom], q) : at[joint.q0 + freedom], q, 1e-9) << what;
+      EXPECT_NEAR(rates[f], v, 1e-9) << what;
+    }
+    ++tried;
+  }
+  EXPECT_GE(8 * tried, cases(80)) << "otherwise little is tested";
+}
+
+// The joint that drives a coupling is named: the driven one is where the map has it, at its rate, and the loop follows.
+TEST(LoopStarts, OfCouplingsFollowTheJointThatIsNamed) {
+  int tried = 0;
+  for (int k = 0; k < cases(120); ++k) {
+    const ModelSpec spec = drawn_loop(seed(9700) + static_cast<std::uint64_t>(k), 1);
+    Scenario s;
+    s.spec = std::make_shared<const ModelSpec>(spec);
+    s.model = std::make_shared<const Model>(build(spec));
+    const Model& model = *s.model;
+    if (model.couplings().empty()) continue;
+    const Coupling& c = model.couplings()[0];
+    const Joint &of = model.joints()[static_cast<std::size_t>(c.of)], &driven = model.joints()[static_cast<std::size_t>(c.joint)];
+    const std::vector<int> leaders = leaders_of(model);
+    if (of.nv != 1 || std::find(leaders.begin(), leaders.end(), of.v0) == leaders.end()) continue;
+    Random random(seed(9800) + static_cast<std::uint64_t>(k));
+    const double q = model.initial_q()[of.q0] + random.uniform(-0.02, 0.02), v = random.uniform(-2, 2);
+    s.start = Start(model);
+    s.start.named.assign(model.joints().size(), false);
+    s.start.named[static_cast<std::size_t>(c.of)] = true;
+    s.start.joints.q[of.q0] = q, s.start.joints.v[of.v0] = v;
+    s.start.joints.name(model, s.start.named);
+    const std::string what = fmt::format("case {}, joint '{}' drives '{}'", k, of.name, driven.name);
+    const Driven map = driven_by(c, q);
+    for (const Bodies& bodies : begun_bodies(s, what)) {
+      VecX at, rates;
+      joint_coordinates(model, bodies, at, rates);
+      const double is = at[driven.q0 + c.freedom];
+      EXPECT_NEAR(winds(driven.kind, c.freedom) ? nearest_turn(is, map.value) : is, map.value, 1e-9) << what;
+      EXPECT_NEAR(rates[of.v0], v, 1e-9) << what;
+      EXPECT_NEAR(rates[driven.v0 + c.freedom], map.slope * v, 1e-8) << what;
+    }
+    ++tried;
+  }
+  EXPECT_GE(20 * tried, cases(120)) << "otherwise little is tested";
+}
+
+/// A nut on a sleeve (angle, displacement) and a thread of the same axis: one freedom.
+ModelSpec nut(Random& random, double pitch) {
+  ModelSpec spec;
+  BodySpec body;
+  body.name = "nut", body.inertia = random_inertia(random, 1, 0.5);
+  spec.bodies = {body};
+  JointSpec sleeve, thread;
+  sleeve.name = "sleeve", sleeve.kind = JointKind::Cylindrical, sleeve.child = "nut";
+  sleeve.axis = random_unit(random), sleeve.at_parent = random_pose(random, 1), sleeve.at_child = random_pose(random, 0.5);
+  thread = sleeve;
+  thread.name = "thread", thread.kind = JointKind::Screw, thread.pitch = pitch, thread.cut = true;
+  spec.joints = {sleeve, thread};
+  return spec;
+}
+
+// The file names where a joint of two freedoms is, and no rate: that of the driven one is the drive's, the other one follows.
+TEST(LoopStarts, OfDrivenJointsNamedWithoutARateFollowTheDrive) {
+  Folder folder;
+  Random random(seed(9900));
+  for (int k = 0; k < cases(12); ++k) {
+    const double pitch = random.uniform(0.05, 0.5), angle = random.uniform(-1, 1), rate = random.uniform(0.2, 2);
+    const int freedom = k % 2;
+    write_file(folder / "m.toml", write_model(nut(random, pitch)));
+    const double q[2] = {angle, pitch * angle};
+    const std::string head = "model = 'm.toml'\n" + kMethod;
+    const std::string drive = fmt::format(
+        "[[drive]]\njoint = 'sleeve'\nfreedom = {}\nsignal = {{ kind = 'polynomial', coefficients = [{:.17g}, {:.17g}] }}\n",
+        freedom, q[freedom], rate);
+    const auto named = [&](const std::string& more, double aside = 0) {
+      return fmt::format("[initial]\njoints = {{ sleeve = {{ q = [{:.17g}, {:.17g}]{} }} }}\n", q[0] + aside, q[1] + aside, more);
+    };
+    auto s = parse_scenario(head + named("") + drive, folder / "s.toml");
+    ASSERT_TRUE(s) << s.error().text();
+    for (const char* formulation : {"augmented", "minimal"}) {  // a screw is nothing for natural coordinates
+      s->method.formulation = formulation;
+      Memory memory;
+      const Outcome out = outcome_of(*s, &memory);
+      ASSERT_EQ(out.end, Outcome::End::Finished) << out.words;
+      EXPECT_TRUE(out.notes.empty()) << formulation << ": " << out.notes[0];
+      const VecX v = memory.at("joints/sleeve/v", 0), at = memory.at("joints/sleeve/q", 0);
+      EXPECT_NEAR(v[freedom], rate, 1e-12) << formulation;
+      EXPECT_NEAR(v[1 - freedom], freedom == 0 ? pitch * rate : rate / pitch, 1e-10) << formulation;
+      for (const int i : {0, 1}) EXPECT_NEAR(at[i], q[i], 1e-12) << formulation;
+    }
+    // What the file does say otherwise is refused, with that and nothing else.
+    const auto other_rate = parse_scenario(head + named(", v = [0, 0]") + drive, folder / "s.toml");
+    ASSERT_FALSE(other_rate);
+    EXPECT_TRUE(has(other_rate.error().what, "but the start says v = 0;")) << other_rate.error().what;
+    const auto other_place = parse_scenario(head + named("", 0.1) + drive, folder / "s.toml");
+    ASSERT_FALSE(other_place);
+    EXPECT_TRUE(has(other_place.error().what, "but the start says q = ") && !has(other_place.error().what, "says v") &&
+                !has(other_place.error().what, ", v = 0;"))
+        << other_place.error().what;
+  }
+}
+
+/// Crank and rod with a slider, a few tenths of a millimetre to some hundred metres.
+ModelSpec slider_crank(double r, double rod) {
+  ModelSpec spec;
+  for (const auto& [name, length] : {std::pair{"crank", r}, {"rod", rod}, {"slider", 0.2 * r}}) {
+    BodySpec body;
+    body.name = name, body.inertia = solid_box(1, {length, 0.1 * r, 0.1 * r});
+    if (body.name != "slider") body.inertia.p_BC = {0.5 * length, 0, 0};
+    spec.bodies.push_back(body);
+  }
+  const auto join = [&](const char* name, JointKind kind, const char* parent, const char* child, double on_parent,
+                        double on_child) {
+    JointSpec joint;
+    joint.name = name, joint.kind = kind, joint.parent = parent, joint.child = child;
+    joint.at_parent.p = {on_parent, 0, 0}, joint.at_child.p = {on_child, 0, 0};
+    if (kind == JointKind::Prismatic) joint.axis = Vec3::UnitX();
+    spec.joints.push_back(joint);
+  };
+  join("a", JointKind::Revolute, "world", "crank", 0, 0);
+  join("b", JointKind::Revolute, "crank", "rod", r, 0);
+  join("c", JointKind::Revolute, "slider", "rod", 0, rod);
+  join("s", JointKind::Prismatic, "world", "slider", 0, 0);
+  const double at = 0.7, tilt = std::asin(r * std::sin(at) / rod);
+  spec.initial = {{"a", {at}}, {"b", {-at - tilt}}, {"c", {-tilt}}, {"s", {r * std::cos(at) + rod * std::cos(tilt)}}};
+  return spec;
+}
+
+// A slider beyond its reach by a two-hundredth of the crank: told at every size. (8e-7 m are much for a mechanism of 0.2 mm.)
+TEST(LoopStarts, SayWhatGivesWayAtEverySize) {
+  Random random(seed(10000));
+  for (int k = 0; k < cases(12); ++k) {
+    const double r = std::pow(10, random.uniform(-4, 2)), rod = r * random.uniform(2, 3);
+    Scenario s;
+    s.spec = std::make_shared<const ModelSpec>(slider_crank(r, rod));
+    s.model = std::make_shared<const Model>(build(*s.spec));
+    s.start = Start(*s.model);
+    const Joint& slide = s.model->joints()[3];
+    s.start.named = {false, false, false, true};
+    for (const double beyond : {0.005, -0.005}) {
+      s.start.joints.q[slide.q0] = r + rod + beyond * r;
+      s.start.joints.name(*s.model, s.start.named);
+      Augmented augmented(*s.model);
+      const auto x = state_at(augmented, s.start);
+      ASSERT_TRUE(x) << x.error().text();
+      Bodies bodies;
+      augmented.bodies(*x, bodies);
+      VecX q, v;
+      joint_coordinates(*s.model, bodies, q, v);
+      const auto notes = displaced(augmented, s.start, *x);
+      if (beyond > 0) {
+        ASSERT_FALSE(notes.empty()) << r << " m";
+        EXPECT_TRUE(has(notes[0], "joint 's' starts with q = ")) << notes[0];
+      } else {
+        EXPECT_TRUE(notes.empty()) << r << " m: " << notes[0];
+        EXPECT_NEAR(q[slide.q0], s.start.joints.q[slide.q0], 1e-9 * r);
+      }
+    }
+  }
+}
+
+// A start that cannot be assembled is refused at the same place, whether a model is checked or a scenario is run that begins with
+// the model's [initial]: where the joint stands that does not close.
+TEST(LoopStarts, AreRefusedAtOnePlace) {
+  Folder folder;
+  Random random(seed(10100));
+  for (int k = 0; k < cases(4); ++k) {
+    ModelSpec spec = slider_crank(1, random.uniform(2, 3));
+    JointSpec far = spec.joints[2];
+    far.name = "far", far.kind = JointKind::Spherical, far.at_parent.p = {random.uniform(20, 30), 0, 0}, far.cut = true;
+    spec.joints.push_back(far);
+    write_file(folder / "m.toml", write_model(spec));
+    const auto read = read_model_file(folder / "m.toml");
+    ASSERT_TRUE(read);
+    const Model model = build(*read);
+    const auto checked = bodies_at(model, Start(model));
+    ASSERT_FALSE(checked);
+    const auto s = parse_scenario("model = 'm.toml'\n" + kMethod, folder / "s.toml");
+    ASSERT_TRUE(s) << s.error().text();
+    const auto refused = run(*s);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().what, checked.error().what);
+    EXPECT_EQ(refused.error().where, start_place(*read, checked.error().what));
+    EXPECT_TRUE(has(refused.error().what, "joint '")) << refused.error().what;
+    EXPECT_NE(refused.error().where, start_place(*read)) << "otherwise nothing is tested";
+  }
+}
+
+}  // namespace
+}  // namespace invar::testing
