@@ -7,16 +7,12 @@
 #include <string_view>
 #include <type_traits>
 
+#include "invar/io/printable.hpp"
+
 /// The one way from the program to a terminal. Names come from files, and a terminal obeys what it is told: texts among the
 /// arguments are made printable, the words of the program itself are not looked at. Nothing here throws: what cannot be printed
 /// is remembered (see unwritten), and a run goes on without a terminal.
 namespace invar::cli {
-
-/// A text on one line that a terminal shows and does not obey: control characters (C0, DEL, C1), those that turn the direction
-/// of writing or break lines, and bytes that are not UTF-8 become \n, \t, \xNN or \u{NNNN}; a backslash stays.
-std::string printable(std::string_view text);
-/// The same for JSON, inside its strings: \u00NN; line feeds between its parts stay.
-std::string printable_json(std::string_view json);
 
 /// To stdout or stderr, as it is.
 void put(std::FILE* to, std::string_view text);

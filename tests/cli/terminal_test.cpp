@@ -82,6 +82,10 @@ TEST(Terminal, GetsNoControlCharactersOfFilesFromAnyVerb) {
   // JSON still holds the names as they are.
   const auto info = nlohmann::json::parse(invar({"info", "--json", m}).out);
   EXPECT_EQ(info["bodies"][0]["name"], "b" + kNasty + "\nerror: faked");
+  // So does result.json, which people look at in terminals, too.
+  const std::string result = read_file(folder / "out/result.json");
+  expect_harmless(result, "result.json");
+  EXPECT_EQ(nlohmann::json::parse(result)["scenario"]["name"], "s" + kNasty);
 }
 
 TEST(Terminal, GetsNoControlCharactersFromRefusals) {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 
@@ -210,22 +211,39 @@ TEST(Outputs, TextsAreWholeOrNotThere) {
 
 TEST(Outputs, WritersOfOnePathDoNotDisturbEachOther) {
   Folder folder;
+  std::atomic<int> writing = 4;
   std::vector<std::thread> writers;
   for (int k = 0; k < 4; ++k)
     writers.emplace_back([&, k] {
-      for (int n = 0; n < 50; ++n) {
+      for (int n = 0; n < 8; ++n) {
         EXPECT_TRUE(write_text(folder / "f", std::string(20000, static_cast<char>('a' + k))));
       }
+      --writing;
     });
   std::size_t seen = 0;
-  for (int n = 0; n < 200; ++n) {
+  while (writing > 0) {
     const std::string text = read_file(folder / "f");
     if (text.empty()) continue;
     ++seen;
     EXPECT_EQ(text, std::string(20000, text[0]));
   }
   for (std::thread& writer : writers) writer.join();
+  EXPECT_GT(seen, 0u);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << "nothing else is left";
+}
+
+TEST(Outputs, KeptRoomIsAsLargeAsThereIsAndHasNoName) {
+  Folder folder;
+  {
+    KeptRoom room(folder.path(), 100000);
+    EXPECT_EQ(room.bytes(), 100000u);
+    EXPECT_TRUE(fs::is_empty(folder.path()));
+    room.release();
+    EXPECT_EQ(room.bytes(), 0u);
+  }
+  const Limit limit(30000);
+  EXPECT_EQ(KeptRoom(folder.path(), 100000).bytes(), 25000u) << "a quarter of what was asked for";
+  EXPECT_EQ(KeptRoom(folder / "nowhere", 100000).bytes(), 0u);
 }
 
 TEST(Inputs, ThatAreNoFilesAreRefusedAtOnce) {
@@ -262,13 +280,63 @@ TEST(Outputs, ForceTakesADirectoryButNoFileThatIsNotOurs) {
   fs::create_symlink(folder / "precious", folder / "run.log");
   EXPECT_FALSE(prepare_output(folder.path(), true));
   EXPECT_EQ(read_file(folder / "precious"), "keep");
-  // What a kill leaves before the first byte, or in the middle of the first word, is ours.
-  fs::remove(folder / "run.log");
-  for (const char* start : {"", "INV"}) {
+}
+
+// What a kill leaves before the first byte, or in the middle of the first word, is ours where there is nothing else: anybody may
+// have an empty file of that name.
+TEST(Outputs, LogsThatWereJustBegunAreOursWhereTheyAreAlone) {
+  for (const char* start : {"", "INV", "INVARLO"}) {
+    Folder folder;
     write_file(folder / "run.log", start);
+    write_file(folder / "result.json.part", "{");
     Found found{};
     EXPECT_TRUE(prepare_output(folder.path(), false, &found));
     EXPECT_EQ(found, Found::EarlierOutput);
+    for (const char* name : {"result.json", "report.html", "precious"}) {
+      write_file(folder / name, "keep");
+      for (const bool force : {false, true}) {
+        EXPECT_FALSE(prepare_output(folder.path(), force, &found)) << start << " " << name;
+        EXPECT_EQ(found, Found::OtherFiles);
+        EXPECT_EQ(read_file(folder / name), "keep");
+      }
+      fs::remove(folder / name);
+    }
+  }
+}
+
+// What will be refused when the log begins is refused before the earlier output is gone.
+TEST(Outputs, WhatCannotBeReplacedCostsNothingOfAnEarlierOutput) {
+  Random random(seed(45));
+  const auto earlier = [&](const Folder& folder) {
+    write_log(folder / "run.log", random, 3);
+    for (const char* name : {"run.h5", "result.json", "report.html"}) write_file(folder / name, "earlier");
+  };
+  const auto expect_untouched = [](const Folder& folder, const std::string& odd) {
+    for (const bool force : {false, true}) EXPECT_FALSE(prepare_output(folder.path(), force)) << odd;
+    for (const char* name : {"run.h5", "result.json", "report.html"})
+      if (name != odd) {
+        EXPECT_EQ(read_file(folder / name), "earlier") << odd << " " << name;
+      }
+  };
+  {
+    Folder folder;
+    earlier(folder);
+    fs::rename(folder / "run.log", folder / "elsewhere.log");
+    fs::create_symlink("elsewhere.log", folder / "run.log");
+    expect_untouched(folder, "run.log");
+    EXPECT_TRUE(LogReader::open(folder / "elsewhere.log"));
+  }
+  for (const char* odd : {"run.h5", "result.json", "report.html"}) {
+    Folder folder;
+    earlier(folder);
+    fs::remove(folder / odd);
+    fs::create_directory(folder / odd);
+    expect_untouched(folder, odd);
+    EXPECT_TRUE(fs::is_directory(folder / odd));
+    fs::remove(folder / odd);
+    ::mkfifo((folder / odd).c_str(), 0600);
+    expect_untouched(folder, odd);
+    EXPECT_TRUE(fs::is_fifo(folder / odd));
   }
 }
 

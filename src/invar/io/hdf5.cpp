@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "invar/io/hdf5_driver.hpp"
 
@@ -25,6 +26,8 @@ class Handle {
   }
   hid_t id() const { return id_; }
   bool ok() const { return id_ >= 0; }
+  /// Now, and whether it went well.
+  bool close_now() { return close(std::exchange(id_, -1)) >= 0; }
 
  private:
   hid_t id_;
@@ -120,13 +123,22 @@ bool write_all(LogReader& log, const Written& found, WholeFile& whole) {
   bool good = attach_number(file.id(), "format", 1) && attach_text(file.id(), "model", layout.model) &&
               attach_text(file.id(), "scenario", layout.scenario) && attach_number(file.id(), "seed", layout.seed) &&
               attach_number(file.id(), "complete", found.ending == LogReader::Ending::Complete ? 1 : 0);
-  std::vector<Set> sets;
-  for (const Channel& c : layout.channels) {
-    sets.push_back(create_set(file.id(), c, found.samples));
-    if (!sets.back().ok()) return false;
+  {
+    std::vector<Set> sets;
+    for (const Channel& c : layout.channels) {
+      sets.push_back(create_set(file.id(), c, found.samples));
+      if (!sets.back().ok()) return false;
+    }
+    good = good && write_rows(log, sets, found.samples, whole) && H5Fflush(file.id(), H5F_SCOPE_GLOBAL) >= 0;
   }
-  return good && write_rows(log, sets, found.samples, whole) && H5Fflush(file.id(), H5F_SCOPE_GLOBAL) >= 0;
+  return file.close_now() && good;
 }
+
+// However writing ends: what HDF5 could not close has nothing more to write into.
+struct Leaving {
+  const WholeFile& file;
+  ~Leaving() { leave(file); }
+};
 
 }  // namespace
 
@@ -136,6 +148,7 @@ Result<Written> write_hdf5(LogReader& log, const std::string& path) {
   if (!whole) return tl::unexpected(whole.error());
   std::vector<double> row(static_cast<std::size_t>(log.layout().width()));
   const Written found = survey(log, row);
+  const Leaving leaving{*whole};
   if (!write_all(log, found, *whole) && whole->good())
     return fail(ErrorKind::File, "HDF5 does not take the recording, or the log changed while it was read", path);
   if (auto finished = whole->finish(); !finished) return tl::unexpected(finished.error());

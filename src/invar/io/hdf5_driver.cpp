@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <bitset>
+#include <cerrno>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <new>
+#include <vector>
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
 #endif
@@ -27,6 +31,14 @@ class Memory {
     });
   }
 
+  // What was written there counts no more: its place was given to raw numbers.
+  void forget(haddr_t at, std::size_t size) {
+    for (auto it = pages_.lower_bound(at / kPage); it != pages_.end() && it->first * kPage < at + size; ++it) {
+      const haddr_t base = it->first * kPage, last = std::min<haddr_t>(at + size, base + kPage);
+      for (haddr_t here = std::max(at, base); here < last; ++here) it->second.written.reset(here - base);
+    }
+  }
+
   // Over what `bytes` hold already: only what was written here.
   void read(haddr_t at, std::size_t size, void* bytes) const {
     char* to = static_cast<char*>(bytes);
@@ -37,14 +49,17 @@ class Memory {
     }
   }
 
-  void put_into(WholeFile& file) const {
-    for (const auto& [number, page] : pages_)
-      for (std::size_t i = 0; i < kPage;) {
+  // All that lies before `limit`: HDF5 may have given back what lies behind it.
+  void put_into(WholeFile& file, haddr_t limit) const {
+    for (const auto& [number, page] : pages_) {
+      const std::size_t size = std::min<haddr_t>(kPage, std::max(limit, number * kPage) - number * kPage);
+      for (std::size_t i = 0; i < size;) {
         std::size_t end = i;
-        while (end < kPage && page.written[end]) ++end;
+        while (end < size && page.written[end]) ++end;
         file.write_at(number * kPage + i, page.bytes + i, end - i);
         i = std::max(end, i + 1);
       }
+    }
   }
 
  private:
@@ -65,7 +80,8 @@ class Memory {
   std::map<haddr_t, Page> pages_;
 };
 
-// HDF5 puts its own part first.
+// HDF5 puts its own part first. A file that HDF5 could not close stays open until the program ends, longer than what it went
+// into: then `file` is null, and what is written goes nowhere.
 struct Driven {
   H5FD_t of_hdf5{};
   WholeFile* file = nullptr;
@@ -76,17 +92,41 @@ struct Driven {
 Driven& driven(H5FD_t* file) { return *reinterpret_cast<Driven*>(file); }
 const Driven& driven(const H5FD_t* file) { return *reinterpret_cast<const Driven*>(file); }
 
+// All that is open. HDF5 is not used by two threads at once.
+std::vector<Driven*>& open_files() {
+  static auto* const all = new std::vector<Driven*>;  // HDF5's exit handler comes after destructors
+  return *all;
+}
+
+// Work that may find no memory: no exception passes through HDF5, and the file is not finished.
+template <class Work>
+void within(Driven& d, Work work) {
+  if (d.file == nullptr) return;
+  try {
+    work(*d.file);
+  } catch (const std::bad_alloc&) {
+    d.file->spoil(ENOMEM);
+  }
+}
+
 H5FD_t* open(const char*, unsigned, hid_t access, haddr_t) {
   auto* const* file = static_cast<WholeFile* const*>(H5Pget_driver_info(access));
   if (file == nullptr) return nullptr;
-  auto* out = new Driven;
-  out->file = *file;
-  return &out->of_hdf5;
+  try {
+    auto out = std::make_unique<Driven>();
+    out->file = *file;
+    open_files().push_back(out.get());
+    return &out.release()->of_hdf5;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 herr_t close(H5FD_t* f) {
-  driven(f).memory.put_into(*driven(f).file);
-  delete &driven(f);
+  Driven& d = driven(f);
+  within(d, [&](WholeFile& file) { d.memory.put_into(file, d.allocated); });
+  std::erase(open_files(), &d);
+  delete &d;
   return 0;
 }
 
@@ -104,26 +144,33 @@ herr_t allocate(H5FD_t* f, H5FD_mem_t, haddr_t address) {
 }
 
 herr_t read(H5FD_t* f, H5FD_mem_t type, hid_t, haddr_t at, std::size_t size, void* bytes) {
-  if (type == H5FD_MEM_DRAW)
-    driven(f).file->read_at(at, bytes, size);
+  Driven& d = driven(f);
+  if (type == H5FD_MEM_DRAW && d.file != nullptr)
+    d.file->read_at(at, bytes, size);
   else
     std::memset(bytes, 0, size);
-  driven(f).memory.read(at, size, bytes);
+  d.memory.read(at, size, bytes);
   return 0;
 }
 
 herr_t write(H5FD_t* f, H5FD_mem_t type, hid_t, haddr_t at, std::size_t size, const void* bytes) {
-  if (type == H5FD_MEM_DRAW)
-    driven(f).file->write_at(at, bytes, size);
-  else
-    driven(f).memory.write(at, size, bytes);
-  driven(f).end = std::max(driven(f).end, at + size);
+  Driven& d = driven(f);
+  within(d, [&](WholeFile& file) {
+    if (type == H5FD_MEM_DRAW) {
+      d.memory.forget(at, size);
+      file.write_at(at, bytes, size);
+    } else {
+      d.memory.write(at, size, bytes);
+    }
+  });
+  d.end = std::max(d.end, at + size);
   return 0;
 }
 
 herr_t truncate(H5FD_t* f, hid_t, hbool_t) {
-  if (driven(f).end != driven(f).allocated) driven(f).file->resize(driven(f).allocated);
-  driven(f).end = driven(f).allocated;
+  Driven& d = driven(f);
+  if (d.end != d.allocated && d.file != nullptr) d.file->resize(d.allocated);
+  d.end = d.allocated;
   return 0;
 }
 
@@ -146,6 +193,11 @@ H5FD_class_t description() {
 }
 
 }  // namespace
+
+void leave(const WholeFile& file) {
+  for (Driven* d : open_files())
+    if (d->file == &file) d->file = nullptr;
+}
 
 std::int64_t access_through(WholeFile& file) {
   static_assert(sizeof(hid_t) == sizeof(std::int64_t));

@@ -21,10 +21,11 @@ struct Output {
 /// What was found where a run wants to write.
 enum class Found { Nothing, Empty, EarlierOutput, OtherFiles };
 
-/// Makes `directory` ready: creates it, or takes it when it is empty or holds the output of an earlier run, whose run.h5 and
-/// result.json are removed so that old and new never stand side by side. A directory with other files is refused unless
-/// `force`; those files are never touched, and a run.log among them that is no log is refused all the same. The directory is
-/// held against other runs until the last copy of the result is gone.
+/// Makes `directory` ready: creates it, or takes it when it is empty or holds the output of an earlier run, whose run.h5,
+/// result.json and report.html are removed so that old and new never stand side by side; its log is replaced when the next one
+/// begins. A directory with other files is refused unless `force`; those files are never touched, and a run.log among them that
+/// is no log is refused all the same, as is anything in the place of a file that is none. What is refused has lost nothing. The
+/// directory is held against other runs until the last copy of the result is gone.
 Result<Output> prepare_output(const std::string& directory, bool force, Found* found = nullptr);
 
 /// Bytes that a run may write into a directory, there already or not, its earlier output replaced; infinity where the system

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "invar/io/build_info.hpp"
+#include "invar/io/printable.hpp"
 
 namespace invar {
 
@@ -96,6 +97,7 @@ Json control_json(const ControlAccount& c) {
                   {"unit", clause.unit},
                   {"allowed", number(clause.allowed)},
                   {"round_off", number(clause.worst_round_off)},
+                  {"looks", clause.looks},
                   {"held", clause.held()},
                   {"worst", number(clause.worst)},
                   {"worst_at", number(clause.worst_at)},
@@ -183,7 +185,23 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
                      {"options", method_json(scenario.method)},
                      {"start", scenario.start_time},
                      {"end", scenario.end_time}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(out.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+// A law is a dozen lines; a clause, a reading or a metric less; an edit sixty, and its words stand in its note, too. What happens
+// on the way is noted of joints and tendons, each with its number of times.
+std::size_t result_room(const Scenario& scenario) {
+  std::size_t out = 1 << 16;
+  out += 512 * (scenario.model->joints().size() + scenario.model->tendons().size());
+  out += 1024 * scenario.laws.size();
+  for (const EditEvent& event : scenario.edits) {
+    out += 4096;
+    for (const Edit& edit : event.edits) out += 512 + 2 * words(edit).size();
+  }
+  for (const ControllerSpec& c : scenario.controllers)
+    out += (1 << 14) + 2048 * static_cast<std::size_t>(c.nominal->nv()) + 1024 * c.actuators.size();
+  for (const ConvergenceSpec& series : scenario.convergence) out += 512 + 64 * series.steps.size();
+  return out;
 }
 
 }  // namespace invar

@@ -3,22 +3,25 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
+
+#include "invar/io/file_lock.hpp"
 
 // A name beside the file is taken by locking it. Between opening and locking, its former owner may have renamed it: then what was
 // opened is that owner's finished file, which must not be touched, and the name is tried again.
 namespace invar {
 namespace {
 
-constexpr int kWriters = 8;  // of one path at the same time
-constexpr int kTries = 100;  // to take a name that is renamed again and again
+constexpr int kWriters = 8;               // of one path at the same time
+constexpr int kTries = 100;               // to take a name that is renamed again and again
+constexpr std::size_t kLeastRoom = 4096;  // bytes: less keeps nothing
 
 bool same_file(int fd, const std::string& name) {
   struct stat opened{}, named{};
@@ -31,7 +34,7 @@ int take(const std::string& name) {
   for (int k = 0; k < kTries; ++k) {
     const int fd = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fd < 0) return -1;
-    const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+    const bool locked = take_lock(fd, Lock::Exclusive);
     if (locked && same_file(fd, name)) {
       if (::ftruncate(fd, 0) == 0) return fd;
       const int error = errno;
@@ -53,6 +56,17 @@ void sync_directory(const std::string& path) {
   if (fd < 0) return;
   ::fsync(fd);
   ::close(fd);
+}
+
+// A file without a name: its blocks are given back when it is closed, however the program ends. Where the file system has none,
+// a name is taken and removed at once.
+int nameless_file(const std::string& directory) {
+  const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0) return fd;
+  std::string name = directory + "/room.partXXXXXX";
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
 }
 
 }  // namespace
@@ -141,13 +155,20 @@ Result<void> WholeFile::finish() {
   return {};
 }
 
-KeptRoom::KeptRoom(const std::string& directory, std::size_t bytes)
-    : fd_(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {
-  if (fd_ >= 0 && ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes)) != 0) release();
+KeptRoom::KeptRoom(const std::string& directory, std::size_t bytes) : fd_(nameless_file(directory)) {
+  for (; fd_ >= 0 && bytes >= kLeastRoom; bytes /= 2) {
+    if (::posix_fallocate(fd_, 0, static_cast<off_t>(bytes)) == 0) {
+      bytes_ = bytes;
+      return;
+    }
+    if (::ftruncate(fd_, 0) != 0) break;
+  }
+  release();
 }
 
 void KeptRoom::release() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  bytes_ = 0;
 }
 
 Result<void> write_text(const std::string& path, const std::string& text) {

@@ -32,6 +32,8 @@ class WholeFile {
   void resize(std::size_t size);
   /// Whether all writes so far were taken by the system.
   bool good() const { return error_ == 0; }
+  /// Counts as a failure of the system, an errno: the file will not be finished.
+  void spoil(int error) { keep(error); }
 
   /// To the disk, and then to its name. Afterwards nothing more is written.
   Result<void> finish();
@@ -48,17 +50,21 @@ class WholeFile {
 };
 
 /// Room on the disk of a directory that is kept for a file which has to be written when everything else has failed. It has no
-/// name: nothing is left of it when the program ends, however it does. Where the system keeps no room, there is none.
+/// name: nothing is left of it when the program ends, however it does. Where there is less of it than was asked for, half as
+/// much is kept, or a quarter, and so on.
 class KeptRoom {
  public:
   KeptRoom(const std::string& directory, std::size_t bytes);
   KeptRoom(const KeptRoom&) = delete;
   KeptRoom& operator=(const KeptRoom&) = delete;
   ~KeptRoom() { release(); }
+  /// How much is kept; 0: none.
+  std::size_t bytes() const { return bytes_; }
   void release();
 
  private:
   int fd_ = -1;
+  std::size_t bytes_ = 0;
 };
 
 /// Writes a text so that `path` is either what it was or whole.

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/io/file_lock.hpp"
+
+#include <sys/file.h>
+
+#include <cerrno>
+
+namespace invar {
+
+bool take_lock(int fd, Lock kind) {
+  const int operation = (kind == Lock::Shared ? LOCK_SH : LOCK_EX) | LOCK_NB;
+  while (::flock(fd, operation) != 0)
+    if (errno != EINTR) return errno != EWOULDBLOCK;  // ENOLCK, EOPNOTSUPP: there are no locks here
+  return true;
+}
+
+}  // namespace invar
