@@ -4,14 +4,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
-#include <sstream>
 
 #include "console.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/io/scenario_file.hpp"
+#include "invar/io/toml_table.hpp"
 #include "invar/mech/exactness.hpp"
 #include "invar/model/joint/kinds.hpp"
 #include "invar/run/start.hpp"
+#include "weight.hpp"
 
 namespace invar::cli {
 namespace {
@@ -48,29 +49,25 @@ Result<Model> check(const std::string& path, Findings& found) {
   return model;
 }
 
-// Scenarios name their model before their first table; models have no such key.
+// Scenarios name a model and a method; models have neither key. What is no TOML is refused in the same words either way.
 bool is_scenario(const std::string& path) {
   if (path == "-") return false;
-  const auto text = read_text(path);
-  if (!text) return false;
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t at = line.find_first_not_of(" \t");
-    if (at == line.npos || line[at] == '#') continue;
-    if (line[at] == '[') return false;
-    const std::size_t end = line.find_first_of(" \t=", at);
-    if (line.substr(at, end - at) == "model") return true;
-  }
-  return false;
+  const auto file = load_toml(path);
+  return file && (file->has("model") || file->has("integrator"));
 }
 
-// All that a run would refuse before its first step.
+// All that a run would refuse before its first step, but for its output.
 void check_scenario(const ModelArguments& args, Context& context) {
   std::vector<std::string> warnings;
   auto scenario = read_scenario_file(args.model, &warnings);
   const auto foreseen = scenario ? check(*scenario) : tl::unexpected(scenario.error());
+  const Weight weight(foreseen.value_or(Foreseen{}));
+  if (weight.large()) warnings.push_back(large_warning(*scenario, weight));
   if (args.json) {
     Json out = {{"ok", foreseen.has_value()}, {"warnings", warnings}, {"notes", Json::array()}};
+    if (foreseen)
+      out["records"] = {
+          {"samples", weight.samples}, {"numbers", weight.width}, {"log_bytes", weight.log}, {"hdf5_bytes", weight.hdf5}};
     out["error"] = foreseen ? Json(nullptr) : Json{{"where", foreseen.error().where}, {"what", foreseen.error().what}};
     print_json(out);
     if (!foreseen) context.exit_code = exit_code(foreseen.error());
@@ -79,8 +76,7 @@ void check_scenario(const ModelArguments& args, Context& context) {
   warn(warnings, context);
   if (!foreseen) return report(foreseen.error(), context);
   if (!context.quiet)
-    print("{}: fine ({}/{}, {:.3g} samples of {} numbers)\n", args.model, scenario->method.formulation,
-          scenario->method.integrator, foreseen->samples, foreseen->width);
+    print("{}: fine ({}/{}, {})\n", args.model, scenario->method.formulation, scenario->method.integrator, weight.text());
 }
 
 void check_verb(const ModelArguments& args, Context& context) {

@@ -79,12 +79,13 @@ void occupy_standard_streams() {
 }
 
 // An answer that nobody got is an error; one that nobody wants any more (invar info M | head -1) ends like in other programs.
+// Whoever interrupts a run may have gone with its terminal: it is interrupted all the same.
 int with_answer_written(int code) {
   const int error = unwritten();
   if (error == 0) return code;
   if (error == EPIPE) return code != kFine ? code : 128 + SIGPIPE;
   print_error("error: stdout: the answer could not be written: {}\n", std::strerror(error));
-  return kBadInput;
+  return code == kInterrupted ? code : kBadInput;
 }
 
 }  // namespace

@@ -11,12 +11,10 @@
 #include "invar/report/page.hpp"
 #include "invar/report/scene.hpp"
 #include "serve/open.hpp"
+#include "weight.hpp"
 
 namespace invar::cli {
 namespace {
-
-constexpr double kManySamples = 1e7, kLargeLog = 1e9;  // bytes: more is worth a word
-constexpr std::size_t kResultRoom = 1 << 16;           // bytes; results have 5 to 30 kB
 
 struct Arguments {
   std::string scenario, output;
@@ -50,25 +48,15 @@ Result<Output> make_output(const Arguments& args, const Context& context) {
   return output;
 }
 
-std::string size_text(double bytes) {
-  if (bytes >= 1e9) return fmt::format("{:.3g} GB", bytes / 1e9);
-  return bytes >= 1e6 ? fmt::format("{:.3g} MB", bytes / 1e6) : fmt::format("{:.3g} kB", bytes / 1e3);
-}
-
 // A recording that will be large is told, and one that will not fit is refused, before anything is touched.
-Result<void> weigh(const Scenario& scenario, const Foreseen& foreseen, const std::string& directory, const Context& context) {
-  const double hdf5 = foreseen.samples * 8 * foreseen.width, log = hdf5 + foreseen.samples * kLogOverhead;
-  const std::string size = fmt::format("{:.3g} samples of {} numbers, {} of run.log and {} of run.h5", foreseen.samples,
-                                       foreseen.width, size_text(log), size_text(hdf5));
-  const std::string where = scenario.sampling.where.empty() ? scenario.path : scenario.sampling.where;
-  if (const double free = free_bytes(directory); log + hdf5 > free)
+Result<void> weigh(const Scenario& scenario, const Weight& weight, const std::string& directory, const Context& context) {
+  if (const double free = free_bytes(directory); weight.log + weight.hdf5 > free)
     return fail(ErrorKind::Scenario,
                 fmt::format("the run would record {}, but {} are free in {}; record less often, or less of it ([record] every, "
                             "what)",
-                            size, size_text(free), directory),
-                where);
-  if (foreseen.samples > kManySamples || log > kLargeLog)
-    warn({fmt::format("{}: the run will record {}; [record] every and what say how much", where, size)}, context);
+                            weight.text(), size_text(free), directory),
+                recording_place(scenario));
+  if (weight.large()) warn({large_warning(scenario, weight)}, context);
   return {};
 }
 
@@ -136,7 +124,12 @@ void run_into(const Output& output, const Scenario& scenario, Server* server, Co
   warn(warnings, context);
   AnnouncedLog announced(log, server);
   ProgressLine line(context);
-  KeptRoom room(output.directory, kResultRoom);
+  const std::size_t wanted = result_room(scenario);
+  KeptRoom room(output.directory, wanted);
+  if (room.bytes() < wanted)
+    warn({fmt::format("{}: {} of {} are kept free for result.json; where the disk fills up it may be lost", output.directory,
+                      size_text(static_cast<double>(room.bytes())), size_text(static_cast<double>(wanted)))},
+         context);
   RunOptions options;
   options.sink = &announced;
   options.stop = &stop_on_signal();
@@ -156,7 +149,7 @@ void run_verb(const Arguments& args, Context& context) {
   // What is refused before the first step, or a port that is taken, must not cost the output of an earlier run.
   const auto foreseen = check(*scenario);
   if (!foreseen) return report(foreseen.error(), context);
-  if (auto fits = weigh(*scenario, *foreseen, args.output, context); !fits) return report(fits.error(), context);
+  if (auto fits = weigh(*scenario, Weight(*foreseen), args.output, context); !fits) return report(fits.error(), context);
   std::unique_ptr<Server> server;
   if (args.live) {
     auto started = start_server(live_run(args.output), args.serve);

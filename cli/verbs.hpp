@@ -5,7 +5,7 @@
 #include "invar/base/error.hpp"
 
 /// The program `invar`: one file per verb. Exit codes: 0 fine, 1 a stated law was broken, 2 bad input or output, 3 the numerics
-/// failed, 130 interrupted by Ctrl-C.
+/// failed, 130 interrupted by Ctrl-C (SIGINT), SIGTERM or SIGHUP.
 namespace invar::cli {
 
 inline constexpr int kFine = 0, kLawBroken = 1, kBadInput = 2, kNumericsFailed = 3, kInterrupted = 130;

@@ -39,8 +39,8 @@ void view_verb(const Arguments& args, Context& context) {
   auto server = start_server(std::move(*shown), args.serve);
   if (!server) return report(server.error(), context);
   (*server)->log_begun();
-  announce(**server, args.serve);
-  if (unwritten() != 0) return;  // nobody knows the address
+  const bool browser = announce(**server, args.serve);
+  if (unwritten() != 0 && !browser) return;  // nobody knows the address
   say("Ctrl-C ends", context);
   while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }

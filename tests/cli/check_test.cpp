@@ -62,10 +62,52 @@ TEST(Check, GoodModelIsFine) {
 TEST(Check, TakesScenariosToo) {
   const Ended fine = invar({"check", scenario("pendulum")});
   EXPECT_EQ(fine.code, 0) << fine.err;
-  EXPECT_TRUE(has(fine.out, "fine (")) << fine.out;
+  EXPECT_TRUE(has(fine.out, "fine (augmented/rk4, 1e+03 samples of ")) << fine.out;
   const Ended run = invar({"run", model("pendulum"), "-o", "/nowhere"});
   EXPECT_EQ(run.code, 2);
   EXPECT_TRUE(has(run.err, "this is a model")) << run.err;
+}
+
+// However TOML lets it be written.
+TEST(Check, KnowsAScenarioByItsKeys) {
+  Folder folder;
+  const std::string rest = "[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 1\n";
+  const std::string names = "'" + model("pendulum") + "'\n";
+  for (const std::string& text : {"model = " + names + rest, "\"model\" = " + names + rest, "'model'=" + names + rest,
+                                  "\xEF\xBB\xBFmodel = " + names + rest,
+                                  "name = \"\"\"\n[a name\nof lines]\"\"\"\nmodel = " + names + rest, rest + "# no model\n"}) {
+    write_file(folder / "s.toml", text);
+    const Ended e = invar({"check", folder / "s.toml"});
+    if (has(text, "no model"))
+      EXPECT_TRUE(e.code == 2 && has(e.err, "missing key 'model'")) << text << e.err;
+    else
+      EXPECT_TRUE(e.code == 0 && has(e.out, "samples of ")) << text << e.err << e.out;
+  }
+  const std::string body = "[[body]]\nname = 'b'\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 1 }\n";
+  for (const std::string& text : {"name = \"\"\"\nmodel = 'x'\"\"\"\n" + body, "# model = 'x'\n" + body}) {
+    write_file(folder / "m.toml", text);
+    EXPECT_TRUE(has(invar({"check", folder / "m.toml"}).out, "fine (1 body, ")) << text;
+  }
+}
+
+TEST(Check, SaysWhatARunWillRecordAndWarnsWhereItIsMuch) {
+  const json fine = json::parse(invar({"check", "--json", scenario("pendulum")}).out);
+  EXPECT_TRUE(fine["ok"].get<bool>());
+  EXPECT_EQ(fine["records"]["samples"], 1001);
+  const double numbers = fine["records"]["numbers"].get<double>();
+  EXPECT_GT(numbers, 10);
+  EXPECT_EQ(fine["records"]["hdf5_bytes"], 1001 * 8 * numbers);
+  EXPECT_EQ(fine["records"]["log_bytes"], 1001 * (8 * numbers + 16));
+  EXPECT_TRUE(fine["warnings"].empty());
+  Folder folder;
+  write_file(folder / "s.toml",
+             "model = '" + model("pendulum") + "'\n[integrator]\nmethod = 'rk4'\nstep = 1e-6\n[time]\nend = 20\n");
+  const Ended much = invar({"check", "--json", folder / "s.toml"});
+  EXPECT_EQ(much.code, 0);
+  const json answer = json::parse(much.out);
+  ASSERT_EQ(answer["warnings"].size(), 1u);
+  EXPECT_TRUE(has(answer["warnings"][0].get<std::string>(), "the run will record 2e+07 samples of ")) << answer;
+  EXPECT_TRUE(has(invar({"check", folder / "s.toml"}).err, "warning: ")) << "in words, too";
 }
 
 TEST(Check, NotesAStartThatWasMeantInDegrees) {

@@ -5,7 +5,10 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "invar/io/log.hpp"
 #include "invar/report/page.hpp"
@@ -189,15 +192,56 @@ TEST(FullDisk, RecordingsThatCannotFitAreRefusedBeforeAnythingIsTouched) {
   EXPECT_EQ(read_file(folder / "out/run.h5"), before);
 }
 
+// A run that is ended when it has said how large its recording will be, or that ends by itself.
+std::string said_about_size(const std::string& file, const Folder& folder) {
+  const pid_t child = start_invar({"run", file, "-o", folder / "out"}, "/dev/null", folder / "err");
+  for (int k = 0; k < 3000 && !has(read_file(folder / "err"), "\n"); ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ::kill(child, SIGTERM);
+  const int code = wait_for(child);
+  EXPECT_TRUE(code == 2 || code == 130 || code == 128 + SIGTERM) << code;
+  return read_file(folder / "err");
+}
+
 TEST(FullDisk, LargeRecordingsAreToldWithTheirNumbers) {
   Folder folder;
-  // 2e7 samples of the time and nine energies: refused or told, whatever the disk; ended by its first step that fails.
+  // 2e7 samples of the time and nine energies: refused or told, whatever the disk.
   write_file(folder / "s.toml",
              "model = '" + model("pendulum") +
                  "'\n[integrator]\nmethod = 'rk4'\nstep = 1e-6\n[time]\nend = 20\n[record]\nwhat = ['energy']\n");
-  const Ended e = shell("timeout -s TERM 2 " + kProgram + " run " + (folder / "s.toml") + " -o " + (folder / "out") + "; exit 0");
-  EXPECT_TRUE(has(e.err, "2e+07 samples of 10 numbers") && has(e.err, "1.92 GB of run.log and 1.6 GB of run.h5")) << e.err;
-  EXPECT_TRUE(has(e.err, "warning: ") || has(e.err, "are free in")) << e.err;
+  const std::string said = said_about_size(folder / "s.toml", folder);
+  EXPECT_TRUE(has(said, "2e+07 samples of 10 numbers") && has(said, "1.92 GB of run.log and 1.6 GB of run.h5")) << said;
+  EXPECT_TRUE(has(said, "warning: ") || has(said, "are free in")) << said;
+}
+
+// A gigabyte for a second of a pendulum is told before it is written, also by check.
+TEST(FullDisk, SamplesEveryNanosecondAreTold) {
+  Folder folder;
+  const std::string file = INVAR_SOURCE_DIR "/tests/edges/cases/s_dopri_every1e-9.toml";
+  const std::string said = said_about_size(file, folder);
+  EXPECT_TRUE(has(said, "s_dopri_every1e-9.toml:13:7: ") && has(said, "1e+09 samples of ")) << said;
+  EXPECT_TRUE(has(said, "warning: ") || has(said, "are free in")) << said;
+  const Ended e = invar({"check", file});
+  EXPECT_EQ(e.code, 0) << e.err;
+  EXPECT_TRUE(has(e.err, "warning: ") && has(e.err, "the run will record 1e+09 samples of ")) << e.err;
+}
+
+// Where the file system has no files without a name, and where it has less room than wanted.
+TEST(FullDisk, RoomForTheResultIsKeptOnAnyFileSystemOrMissed) {
+  const SmallDisk disk;
+  if (!disk.is_mounted()) GTEST_SKIP() << "needs a file system of its own";
+  Folder whole;
+  ASSERT_EQ(invar({"run", kCase, "-o", whole / "out"}).code, 0);
+  const long log = kib(whole / "out/run.log");
+  const std::string command = kProgram + " run " + kCase + " -o $DISK/out";
+  Folder with_name, little;
+  const Ended e = disk.run(log, "INVAR_NO_TMPFILE=1 " + kRoomy + command, with_name.path());
+  const Left left = look_at(with_name / "out");
+  expect_named(e, left);
+  EXPECT_TRUE(left.log && !left.complete && left.result) << e.err;
+  EXPECT_FALSE(has(e.err, "kept free")) << e.err;
+  const Ended told = disk.run(48, kRoomy + command, little.path());
+  EXPECT_TRUE(has(told.err, "warning: ") && has(told.err, "are kept free for result.json")) << told.err;
 }
 
 }  // namespace

@@ -100,6 +100,20 @@ TEST(Streams, HangUpAndTerminateEndARunAfterItsStep) {
   }
 }
 
+// A terminal that goes away takes stdout with it: the run was interrupted all the same.
+TEST(Streams, InterruptionOutranksAnAnswerThatNobodyGets) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full here";
+  for (const int number : {SIGHUP, SIGINT}) {
+    Folder folder;
+    const pid_t child = start_invar({"run", endless(folder), "-o", folder / "out"}, "/dev/full", "/dev/full");
+    for (int k = 0; k < 1000 && !fs::exists(folder / "out/run.log"); ++k)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ::kill(child, number);
+    EXPECT_EQ(wait_for(child), 130) << number;
+    EXPECT_EQ(nlohmann::json::parse(read_file(folder / "out/result.json"))["status"], "interrupted") << number;
+  }
+}
+
 TEST(Streams, WhatNohupIgnoresStaysIgnored) {
   Folder folder;
   write_file(folder / "s.toml", "model = '" + model("pendulum") +

@@ -154,6 +154,25 @@ TEST(Convergence, OfARunThatIsStoppedIsSaidToBeInterrupted) {
   EXPECT_NE(outcome->notes.back().find("convergence"), std::string::npos);
 }
 
+// A step that cannot be run costs its series, not the run: a program may ask for what a file may not.
+TEST(Convergence, ThatCannotBeMadeIsNotedAndTheRunKept) {
+  auto s =
+      parsed(with("[[convergence]]\nname = 's'\nsteps = [0.05]\nmetric = 'steps'\n"
+                  "[[convergence]]\nname = 'r'\nsteps = [0.05]\nmetric = 'steps'\n"));
+  ASSERT_TRUE(s) << s.error().text();
+  s->convergence[0].steps = {0.05, 1e-30};
+  const auto outcome = run(*s);
+  ASSERT_TRUE(outcome) << outcome.error().text();
+  EXPECT_EQ(outcome->end, Outcome::End::Finished);
+  ASSERT_EQ(outcome->convergence.size(), 2u);
+  ASSERT_EQ(outcome->convergence[0].values.size(), 2u);
+  EXPECT_TRUE(std::isnan(outcome->convergence[0].values[1]));
+  EXPECT_EQ(outcome->convergence[1].values.at(0), 10);
+  const std::string& note = outcome->notes.back();
+  EXPECT_NE(note.find("convergence 's' was not made: "), std::string::npos) << note;
+  EXPECT_EQ(Json::parse(result_json(*s, *outcome))["status"], "ok");
+}
+
 TEST(Convergence, KeepsTheMetricOfTheRunWithThatStep) {
   const auto s = parsed(with("[[convergence]]\nname = 's'\nsteps = [0.05, 0.02]\nmetric = 'power_balance_mean'\n"));
   ASSERT_TRUE(s) << s.error().text();

@@ -18,12 +18,52 @@ bool wants_smaller_step(Status status, long steps_done) {
   return status == Status::NotConverged || status == Status::StepTooLarge;
 }
 
+constexpr int kCountedEvents = 100000;  // a few milliseconds
+
 }  // namespace
 
-double Loop::next_event(double t) const {
+double Loop::next_event(double t, std::size_t edit) const {
   double next = std::min(leg_->system.next_event(t), scenario_.end_time);
-  if (next_edit_ < scenario_.edits.size()) next = std::min(next, scenario_.edits[next_edit_].at);
+  if (edit < scenario_.edits.size()) next = std::min(next, scenario_.edits[edit].at);
   return next;
+}
+
+double Loop::samples_foreseen() const {
+  if (!leg_->integrator->adaptive()) return fixed_samples_foreseen();
+  // The start, the grid, and edits beside it.
+  double out = 1 + std::ceil((scenario_.end_time - scenario_.start_time) / interval_ - 1e-9);
+  double last = scenario_.start_time;
+  for (const EditEvent& event : scenario_.edits) {
+    const double on_grid = sample_time(static_cast<long>(std::round((event.at - scenario_.start_time) / interval_)));
+    if (event.at > last && event.at != on_grid) out += 1;
+    last = std::max(last, event.at);
+  }
+  return out;
+}
+
+// As fixed_segment does it: at least a step between two events, a sample every so many steps, after every edit and at the end.
+double Loop::fixed_samples_foreseen() const {
+  const long every = scenario_.sampling.steps;
+  long steps = 0, samples = 1;
+  std::size_t edit = 0;
+  const auto pass_edits = [&](double t) {
+    const std::size_t before = edit;
+    while (edit < scenario_.edits.size() && scenario_.edits[edit].at <= t) ++edit;
+    return edit > before;
+  };
+  double t = scenario_.start_time;
+  pass_edits(t);
+  for (int k = 0; k < kCountedEvents && t < scenario_.end_time; ++k) {
+    const double next = next_event(t, edit);
+    const long before = steps / every;
+    steps += steps_in(t, next);
+    samples += steps / every - before;
+    t = next;
+    const bool due = pass_edits(t) || t >= scenario_.end_time;
+    if (due && steps % every != 0) ++samples;
+  }
+  const double part = (t - scenario_.start_time) / (scenario_.end_time - scenario_.start_time);
+  return static_cast<double>(samples) / part;
 }
 
 // Edits of this instant, those of one event together; false where one cannot be done.

@@ -29,16 +29,23 @@ class Loop {
         leg_(std::move(leg)),
         judge_(*scenario.model, scenario.laws) {
     leg_->bind(scenario);
+    interval_ = scenario.sampling.interval;
+    if (!(interval_ > 0)) interval_ = (scenario.end_time - scenario.start_time) / 1000;
   }
 
   Result<void> build_controllers();
   Result<void> check_names() const;
   Result<Outcome> run(const State& start);
   std::vector<Channel> channels() const;
+  /// How many samples a run to its end takes; over more events than can be counted in a moment, as many as the first ones
+  /// suggest.
+  double samples_foreseen() const;
 
  private:
   void begin(const State& start);
-  double next_event(double t) const;
+  double next_event(double t) const { return next_event(t, next_edit_); }
+  double next_event(double t, std::size_t edit) const;
+  double fixed_samples_foreseen() const;
   bool edit(double t);
   bool refused(const Error& error, double t);
   void note_edit(double t, const std::vector<Edit>& edits, Carried&& motion);

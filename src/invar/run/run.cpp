@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "invar/base/check.hpp"
 #include "invar/run/convergence.hpp"
@@ -20,8 +21,6 @@ void Loop::begin(const State& start) {
   leg_->sampler.observe(scenario_.start_time, *leg_->formulation, x_, sampled_);
   tally_.start(seen_);
   for (std::string& sentence : displaced(*leg_->formulation, scenario_.start, x_)) watch_.say(std::move(sentence));
-  interval_ = scenario_.sampling.interval;
-  if (!(interval_ > 0)) interval_ = (scenario_.end_time - scenario_.start_time) / 1000;
 }
 
 Result<Outcome> Loop::run(const State& start) {
@@ -181,18 +180,21 @@ Result<std::unique_ptr<Loop>> prepared(const Scenario& scenario, const RunOption
   return loop;
 }
 
-// What a stop leaves out of a convergence is said.
-Result<void> converge(const Scenario& scenario, const RunOptions& options, Outcome& out) {
+// The run itself is whole: what cannot be made of a convergence, and what a stop leaves out, is noted, and null there.
+void converge(const Scenario& scenario, const RunOptions& options, Outcome& out) {
   for (const ConvergenceSpec& series : scenario.convergence) {
     auto found = made(series, scenario, options);
-    if (!found) return tl::unexpected(found.error());
+    if (!found) {
+      out.notes.push_back(fmt::format("convergence '{}' was not made: {}", series.name, found.error().text()));
+      const double none = std::numeric_limits<double>::quiet_NaN();
+      found = ConvergenceResult{series.name, series.metric, {}, series.steps, std::vector<double>(series.steps.size(), none)};
+    }
     out.convergence.push_back(std::move(*found));
   }
   if (!scenario.convergence.empty() && options.stop != nullptr && options.stop->load()) {
     out.end = Outcome::End::Interrupted;
     out.notes.push_back("the run itself is whole; its convergence was interrupted");
   }
-  return {};
 }
 
 }  // namespace
@@ -203,11 +205,7 @@ Result<Foreseen> check(const Scenario& scenario) {
   if (!loop) return tl::unexpected(loop.error());
   Foreseen out;
   for (const Channel& c : (*loop)->channels()) out.width += c.size;
-  const double span = scenario.end_time - scenario.start_time, interval = scenario.sampling.interval;
-  if (const double step = scenario.method.step; step > 0)
-    out.samples = 1 + span / step * scenario.method.parts / static_cast<double>(scenario.sampling.steps);
-  else
-    out.samples = 1 + (interval > 0 ? span / interval : 1000);
+  out.samples = (*loop)->samples_foreseen();
   return out;
 }
 
@@ -217,8 +215,7 @@ Result<Outcome> run(const Scenario& scenario, const RunOptions& options) {
   if (!loop) return tl::unexpected(loop.error());
   auto out = (*loop)->run(start);
   if (!out) return out;
-  if (out->end == Outcome::End::Finished)
-    if (auto done = converge(scenario, options, *out); !done) return tl::unexpected(done.error());
+  if (out->end == Outcome::End::Finished) converge(scenario, options, *out);
   // Until now the recording is being written: nobody else takes its place.
   if (options.sink != nullptr && !out->unrecorded)
     if (auto ended = options.sink->end(); !ended)
