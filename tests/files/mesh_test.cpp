@@ -194,5 +194,33 @@ TEST(Scene, HoldsTheMeshesOfTheModel) {
     EXPECT_LT((drawing->bodies[0].corners[i] - all[i / 3][i % 3] - Vec3(1, 2, 3)).norm(), 1e-14);
 }
 
+// A mesh is looked for beside the model, whichever file names it: there it is checked, and from there it is drawn.
+TEST(Scene, LooksForMeshesOfEditsBesideTheModel) {
+  Folder folder;
+  std::filesystem::create_directories(folder / "models");
+  std::filesystem::create_directories(folder / "scenarios");
+  write_file(folder / "models/part.stl", binary_stl(drawn(4)));
+  write_file(folder / "models/m.toml", "[[body]]\nname = 'b'\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 1 }\n");
+  std::filesystem::create_directory(folder / "scenarios/part.stl");  // of no matter
+  std::filesystem::create_directory(folder / "models/folder.stl");
+  const auto attach = [&](const std::string& file) {
+    return parse_scenario(
+        "model = '../models/m.toml'\n[integrator]\nmethod = 'rk4'\nstep = 0.1\n[time]\nend = 1\n[[edit]]\nat = 0.5\nkind = "
+        "'attach'\nname = 'load'\nbody = 'b'\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 1 }\nshapes = [{ kind = 'mesh', file = "
+        "'" +
+            file + "' }]\n",
+        folder / "scenarios/s.toml");
+  };
+  const auto fine = attach("part.stl");
+  ASSERT_TRUE(fine) << fine.error().text();
+  std::vector<std::string> warnings;
+  scene_json(*fine, &warnings);
+  EXPECT_TRUE(warnings.empty()) << warnings[0];
+  const auto wrong = attach("folder.stl");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().text().find("s.toml:14:35: "), std::string::npos) << wrong.error().text();
+  EXPECT_NE(wrong.error().text().find("the mesh 'folder.stl' is a directory"), std::string::npos) << wrong.error().text();
+}
+
 }  // namespace
 }  // namespace invar::testing

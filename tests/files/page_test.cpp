@@ -191,5 +191,29 @@ TEST(Scene, DrawsWhatTheScenarioHas) {
   EXPECT_EQ(limits[1].at("upper"), 8e5);
 }
 
+// A load that is exchanged for one of its name in one instant: the old shape ends when the new one begins. One of the same look
+// stays.
+TEST(Scene, ShowsAPayloadThatWasExchanged) {
+  const auto attach = [](const char* at, const char* radius) {
+    return std::string("[[edit]]\nat = ") + at +
+           "\nkind = 'attach'\nname = 'load'\nbody = 'rod'\nmass = 1\nshape = { kind = " + "'sphere', radius = " + radius +
+           ", at = { p = [0, 0, -1] } }\n";
+  };
+  const auto detach = [](const char* at) { return std::string("[[edit]]\nat = ") + at + "\nkind = 'detach'\nname = 'load'\n"; };
+  const auto scenario =
+      parse_scenario("model = '../models/pendulum.toml'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 4\n" +
+                         attach("1", "0.1") + detach("2") + attach("2", "0.3") + detach("3") + attach("3", "0.3"),
+                     INVAR_SOURCE_DIR "/scenarios/here.toml");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  const Json shapes = Json::parse(scene_json(*scenario)).at("bodies").at(0).at("shapes");
+  ASSERT_EQ(shapes.size(), 3u) << shapes;
+  EXPECT_EQ(shapes[1].at("radius"), 0.1);
+  EXPECT_EQ(shapes[1].at("from"), 1);
+  EXPECT_EQ(shapes[1].at("until"), 2);
+  EXPECT_EQ(shapes[2].at("radius"), 0.3);
+  EXPECT_EQ(shapes[2].at("from"), 2);
+  EXPECT_FALSE(shapes[2].contains("until"));
+}
+
 }  // namespace
 }  // namespace invar

@@ -48,11 +48,9 @@ double not_negative(const TomlTable& t, const char* key) {
 }
 
 // A mesh that is not there is not drawn; what is there and is no file is a mistake.
-std::string read_mesh_name(const TomlTable& t) {
+std::string read_mesh_name(const TomlTable& t, const std::string& folder) {
   const std::string name = t.string("file");
-  const std::string place = t.where();  // file:line:column
-  const std::string file = place.substr(0, place.rfind(':', place.rfind(':') - 1));
-  const auto path = std::filesystem::path(file).parent_path() / name;
+  const auto path = std::filesystem::path(folder) / name;
   std::error_code trouble;
   if (name.empty() || !std::filesystem::exists(path, trouble) || std::filesystem::is_regular_file(path, trouble)) return name;
   if (const auto opened = open_regular(path.string()); !opened)
@@ -60,7 +58,7 @@ std::string read_mesh_name(const TomlTable& t) {
   return name;
 }
 
-ShapeSpec read_shape(const TomlTable& t) {
+ShapeSpec read_shape(const TomlTable& t, const std::string& folder) {
   ShapeSpec s;
   s.kind = static_cast<ShapeSpec::Kind>(t.choice("kind", kShapes));
   switch (s.kind) {
@@ -75,7 +73,7 @@ ShapeSpec read_shape(const TomlTable& t) {
       s.length = not_negative(t, "length");
       break;
     case ShapeSpec::Kind::Sphere: s.radius = not_negative(t, "radius"); break;
-    case ShapeSpec::Kind::Mesh: s.file = read_mesh_name(t); break;
+    case ShapeSpec::Kind::Mesh: s.file = read_mesh_name(t, folder); break;
   }
   s.at = t.pose("at");
   return s;
@@ -109,12 +107,14 @@ Mat3 read_inertia(const TomlTable& t) {
 
 }  // namespace
 
-void read_mass(const TomlTable& t, BodySpec& b) {
+std::string mesh_folder(const std::string& model_path) { return std::filesystem::path(model_path).parent_path().string(); }
+
+void read_mass(const TomlTable& t, const std::string& folder, BodySpec& b) {
   b.inertia.mass = t.number("mass");
   b.inertia.p_BC = t.vec3("com", Vec3::Zero());
   if (const auto inertia = t.table("inertia")) b.inertia.I_C = read_inertia(*inertia);
   if (const auto shape = t.table("shape")) {
-    ShapeSpec s = read_shape(*shape);
+    ShapeSpec s = read_shape(*shape, folder);
     if (t.has("inertia"))
       t.refuse("shape", "'shape' gives the inertia, but there is 'inertia' too; a shape for drawing only goes into 'shapes'");
     if (s.kind == ShapeSpec::Kind::Mesh) t.refuse("shape", "a mesh gives no inertia; put it into 'shapes' and give 'inertia'");
@@ -124,14 +124,14 @@ void read_mass(const TomlTable& t, BodySpec& b) {
     b.inertia = solid(b.inertia.mass, s);
     b.shapes.push_back(s);
   }
-  for (const TomlTable& shape : t.tables("shapes")) b.shapes.push_back(read_shape(shape));
+  for (const TomlTable& shape : t.tables("shapes")) b.shapes.push_back(read_shape(shape, folder));
 }
 
-BodySpec read_body(const TomlTable& t) {
+BodySpec read_body(const TomlTable& t, const std::string& folder) {
   BodySpec b;
   b.where = t.places();
   b.name = t.string("name");
-  read_mass(t, b);
+  read_mass(t, folder, b);
   return b;
 }
 
@@ -236,19 +236,19 @@ TendonSpec read_tendon(const TomlTable& t) {
   return d;
 }
 
-PayloadSpec read_payload(const TomlTable& t) {
+PayloadSpec read_payload(const TomlTable& t, const std::string& folder) {
   PayloadSpec p;
   p.where = t.places();
   p.name = t.string("name");
   p.body = t.string("body");
   BodySpec body;
-  read_mass(t, body);
+  read_mass(t, folder, body);
   p.inertia = body.inertia;
   p.shapes = std::move(body.shapes);
   return p;
 }
 
-Result<ModelSpec> read_spec(const TomlTable& file) {
+Result<ModelSpec> read_spec(const TomlTable& file, const std::string& folder) {
   const std::vector<std::string> keys = file.keys();
   const auto present = [&keys](const char* key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
   if (present("model") && present("integrator") && !present("body"))
@@ -261,12 +261,12 @@ Result<ModelSpec> read_spec(const TomlTable& file) {
     file.refuse("format", fmt::format("model format {} is not known; this program reads format 1 to {}", format, kModelFormat));
   m.name = file.string("name", m.name);
   m.gravity = file.vec3("gravity", m.gravity);
-  for (const TomlTable& t : file.tables("body")) m.bodies.push_back(read_body(t));
+  for (const TomlTable& t : file.tables("body")) m.bodies.push_back(read_body(t, folder));
   for (const TomlTable& t : file.tables("joint")) m.joints.push_back(read_joint(t));
   for (const TomlTable& t : file.tables("coupling")) m.couplings.push_back(read_coupling(t));
   for (const TomlTable& t : file.tables("frame")) m.frames.push_back(read_frame(t));
   for (const TomlTable& t : file.tables("tendon")) m.tendons.push_back(read_tendon(t));
-  for (const TomlTable& t : file.tables("payload")) m.payloads.push_back(read_payload(t));
+  for (const TomlTable& t : file.tables("payload")) m.payloads.push_back(read_payload(t, folder));
   if (const auto initial = file.table("initial"))
     for (const std::string& joint : initial->keys()) {
       m.initial[joint] = read_coordinates(*initial, joint);
@@ -280,7 +280,7 @@ Result<ModelSpec> read_spec(const TomlTable& file) {
 
 Result<ModelSpec> read_model_file(const std::string& path) {
   const auto file = load_toml(path);
-  return file ? read_spec(*file) : tl::unexpected(file.error());
+  return file ? read_spec(*file, mesh_folder(path)) : tl::unexpected(file.error());
 }
 
 Result<Model> read_model(const std::string& path, std::vector<std::string>* warnings, ModelSpec* spec) {
@@ -306,7 +306,7 @@ std::string start_place(const ModelSpec& spec, const std::string& sentence) {
 
 Result<ModelSpec> parse_model(std::string_view text, const std::string& name) {
   const auto file = parse_toml(text, name);
-  return file ? read_spec(*file) : tl::unexpected(file.error());
+  return file ? read_spec(*file, mesh_folder(name)) : tl::unexpected(file.error());
 }
 
 }  // namespace invar

@@ -151,13 +151,13 @@ MakeLaw read_law(const ControlTable& r) {
 std::shared_ptr<const Model> read_nominal(const TomlTable& t, const Scenario& s, const std::string& folder) {
   const std::vector<TomlTable> edits = t.tables("nominal_edits");
   if (!t.has("nominal") && edits.empty()) return s.model;
-  auto spec = t.has("nominal")
-                  ? read_model_file((std::filesystem::path(folder) / t.string("nominal")).lexically_normal().string())
-                  : Result<ModelSpec>(*s.spec);
+  const std::string path =
+      t.has("nominal") ? (std::filesystem::path(folder) / t.string("nominal")).lexically_normal().string() : s.model_path;
+  auto spec = t.has("nominal") ? read_model_file(path) : Result<ModelSpec>(*s.spec);
   auto live = spec ? LiveModel::build(*spec) : Result<LiveModel>(tl::unexpected(spec.error()));
   if (!live) return t.refuse("nominal", live.error().text()), nullptr;
   for (const TomlTable& e : edits)
-    if (const auto done = live->apply(read_edit(e)); !done) return e.refuse("", done.error().what), nullptr;
+    if (const auto done = live->apply(read_edit(e, path)); !done) return e.refuse("", done.error().what), nullptr;
   return std::make_shared<const Model>(*live->model());
 }
 

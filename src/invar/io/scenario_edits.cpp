@@ -9,9 +9,9 @@
 namespace invar {
 namespace {
 
-BodySpec read_mass_of(const TomlTable& t) {
+BodySpec read_mass_of(const TomlTable& t, const std::string& folder) {
   BodySpec body;
-  read_mass(t, body);
+  read_mass(t, folder, body);
   return body;
 }
 
@@ -25,10 +25,10 @@ JointSpec joint_of(const TomlTable& t) {
   return {};
 }
 
-AddBody read_addition(const TomlTable& t) {
+AddBody read_addition(const TomlTable& t, const std::string& folder) {
   AddBody out;
   if (const auto body = t.table("body"))
-    out.body = read_body(*body);
+    out.body = read_body(*body, folder);
   else if (!t.has("body"))
     t.refuse("", "missing table 'body', written as in a model file");
   out.joint = joint_of(t);
@@ -37,10 +37,10 @@ AddBody read_addition(const TomlTable& t) {
   return out;
 }
 
-Edit read_kind(const TomlTable& t, const std::string& kind) {
-  if (kind == "set_inertia") return SetInertia{t.string("body"), read_mass_of(t).inertia};
+Edit read_kind(const TomlTable& t, const std::string& kind, const std::string& folder) {
+  if (kind == "set_inertia") return SetInertia{t.string("body"), read_mass_of(t, folder).inertia};
   if (kind == "attach") {
-    BodySpec load = read_mass_of(t);
+    BodySpec load = read_mass_of(t, folder);
     return Attach{t.string("name"), t.string("body"), load.inertia, std::move(load.shapes)};
   }
   if (kind == "detach") return Detach{t.string("name")};
@@ -54,7 +54,7 @@ Edit read_kind(const TomlTable& t, const std::string& kind) {
     return lock;
   }
   if (kind == "unlock") return Unlock{t.string("joint")};
-  if (kind == "add_body") return read_addition(t);
+  if (kind == "add_body") return read_addition(t, folder);
   if (kind == "remove_body") return RemoveBody{t.string("body"), t.boolean("whole", false)};
   if (kind == "close") {
     const double within = t.number("within", 0.0);
@@ -77,9 +77,9 @@ std::string key_of(const TomlTable& t, const std::string& what) {
 
 }  // namespace
 
-Edit read_edit(const TomlTable& t) {
+Edit read_edit(const TomlTable& t, const std::string& model_path) {
   const int kind = t.choice("kind", edit_names());
-  return read_kind(t, edit_names()[static_cast<std::size_t>(std::max(kind, 0))]);
+  return read_kind(t, edit_names()[static_cast<std::size_t>(std::max(kind, 0))], mesh_folder(model_path));
 }
 
 EditTables read_edits(const TomlTable& root, const Scenario& s) {
@@ -95,7 +95,7 @@ EditTables read_edits(const TomlTable& root, const Scenario& s) {
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [at, t] : all) {
     if (out.events.empty() || out.events.back().at != at) out.events.push_back({at, {}}), out.tables.emplace_back();
-    out.events.back().edits.push_back(read_edit(t));
+    out.events.back().edits.push_back(read_edit(t, s.model_path));
     out.tables.back().push_back(t);
   }
   return out;

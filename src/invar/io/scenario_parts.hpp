@@ -24,8 +24,8 @@ struct EditTables {
   std::vector<std::vector<TomlTable>> tables;
 };
 EditTables read_edits(const TomlTable& root, const Scenario& scenario);
-/// One edit, without its time.
-Edit read_edit(const TomlTable& table);
+/// One edit of a model, without its time.
+Edit read_edit(const TomlTable& table, const std::string& model_path);
 /// Notes what models_of has against them, at the table of the edit.
 void refuse_edit(const EditTables& edits, const EditFlaw& flaw);
 /// [[drive]], or nothing: one environment for all of them, which comes last. Driven joints start where their drives do.

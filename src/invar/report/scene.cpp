@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -72,7 +73,7 @@ class Scene {
   /// Mass and centre of mass of bodies that have others from `t` on.
   void weigh(const Model& model, double t) {
     for (const Body& b : model.bodies()) {
-      Json& body = out_["bodies"][static_cast<std::size_t>(bodies_.at(b.name))];
+      Json& body = body_json(b.name);
       const Json& last = body.contains("weighed") ? body["weighed"].back() : body;
       const Json com = list(b.inertia.p_BC);
       if (last["mass"] == b.inertia.mass && last["com"] == com) continue;
@@ -80,21 +81,22 @@ class Scene {
     }
   }
 
-  /// Shapes of what is attached from `t` on, and the end of what is not any more. The first call is for the start.
+  /// Shapes of what is attached from `t` on, and the end of what is not any more. A load that was exchanged for one of its name
+  /// with other shapes ends, and begins. The first call is for the start.
   void attach(const ModelSpec& spec, double t, bool first) {
+    std::set<Load> now;
+    for (const PayloadSpec& p : spec.payloads)
+      if (bodies_.count(p.body)) now.insert({p.name, p.body, look_of(p)});
     for (auto there = attached_.begin(); there != attached_.end();) {
-      const bool stays = std::any_of(spec.payloads.begin(), spec.payloads.end(), [&](const PayloadSpec& p) {
-        return p.name == there->first.first && p.body == there->first.second;
-      });
+      const bool stays = now.count(there->first) != 0;
       for (const std::size_t k : there->second)
-        if (Json& shape = out_["bodies"][static_cast<std::size_t>(bodies_.at(there->first.second))]["shapes"][k]; !stays)
-          shape["until"] = t;
+        if (!stays) body_json(there->first.body)["shapes"][k]["until"] = t;
       there = stays ? std::next(there) : attached_.erase(there);
     }
     for (const PayloadSpec& p : spec.payloads) {
-      if (!bodies_.count(p.body) || attached_.count({p.name, p.body})) continue;
-      Json& body = out_["bodies"][static_cast<std::size_t>(bodies_.at(p.body))];
-      std::vector<std::size_t>& places = attached_[{p.name, p.body}];
+      if (!bodies_.count(p.body) || attached_.count({p.name, p.body, look_of(p)})) continue;
+      Json& body = body_json(p.body);
+      std::vector<std::size_t>& places = attached_[{p.name, p.body, look_of(p)}];
       for (const ShapeSpec& s : p.shapes) {
         if (!add_shape(s, body)) continue;
         Json& shape = body["shapes"].back();
@@ -138,6 +140,23 @@ class Scene {
   }
 
  private:
+  /// Something attached: its name, the body that carries it, and how it looks.
+  struct Load {
+    std::string name, body, look;
+    auto operator<=>(const Load&) const = default;
+  };
+
+  static std::string look_of(const PayloadSpec& p) {
+    Json all = Json::array();
+    for (const ShapeSpec& s : p.shapes) {
+      all.push_back(shape_json(s));
+      all.back()["file"] = s.file;
+    }
+    return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  Json& body_json(const std::string& name) { return out_["bodies"][static_cast<std::size_t>(bodies_.at(name))]; }
+
   bool add_shape(const ShapeSpec& s, Json& body) {
     Json shape = shape_json(s);
     if (s.kind == ShapeSpec::Kind::Mesh && !add_mesh(s.file, shape)) return false;
@@ -166,7 +185,7 @@ class Scene {
   std::vector<std::string>* warnings_;
   std::size_t triangles_ = 0;  // of all meshes
   std::map<std::string, int> bodies_;
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> attached_;  // payload and body: its shapes there
+  std::map<Load, std::vector<std::size_t>> attached_;  // places of its shapes among those of the body
   std::set<std::string> joints_, frames_, tendons_;
 };
 
