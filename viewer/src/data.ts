@@ -20,6 +20,7 @@ export interface Clause {
   name: string;
   meaning: string;
   held: boolean;
+  looks: number; // how often it was looked at; a clause that never was does not hold
   text: string;
 }
 
@@ -108,6 +109,7 @@ const readCertificate = (c: Record<string, unknown>): Certificate => ({
     name: textOr(k.name, ""),
     meaning: textOr(k.meaning, ""),
     held: k.held === true,
+    looks: numberOr(k.looks, 1),
     text: textOr(k.text, ""),
   })),
   findings: records(c.findings).map((k) => ({

@@ -124,7 +124,7 @@ export class PlotView {
   toggle(i: number, on: boolean): void {
     this.plot.series[i].on = on;
     this.chart?.setSeries(i + 1, { show: on });
-    if (on) this.refresh();
+    this.refresh();
     this.paintLegend();
     this.showValues(this.shared.time);
   }
@@ -171,10 +171,16 @@ export class PlotView {
     if (this.overTime) this.chart.over.append(this.nowLine);
     this.host.style.minHeight = "";
     this.host.setAttribute("role", "img");
-    const { title, figure, series } = this.plot;
-    this.host.setAttribute("aria-label", [`${title || figure?.y || "plot"} over ${figure?.x || "time"}, ${series.length} curves`, this.floorText()].filter(Boolean).join("; "));
+    this.describe();
     this.bindPointer(this.chart);
     this.setTime(this.shared.time);
+  }
+
+  // For those who do not see it.
+  private describe(): void {
+    const { title, figure, series } = this.plot;
+    const count = series.filter((s) => s.on).length;
+    this.host.setAttribute("aria-label", [`${title || figure?.y || "plot"} over ${figure?.x || "time"}, ${count} ${count === 1 ? "curve" : "curves"}`, this.floorText()].filter(Boolean).join("; "));
   }
 
   private options(width: number): uPlot.Options {
@@ -239,7 +245,10 @@ export class PlotView {
   // The floor lies within sight, with room for its name.
   private logarithms(low: number | null, high: number | null): Range {
     const [from, to] = logRange(low === null ? low : Math.max(low, this.floor), high === null ? high : Math.max(high, this.floor));
-    return this.floor > 0 ? [this.floor / Math.pow(to / this.floor, 0.12), to] : [from, to];
+    if (!(this.floor > 0)) return [from, to];
+    // A window without numbers has no upper end of its own.
+    const top = to > this.floor ? to : 10 * this.floor;
+    return [this.floor / Math.pow(top / this.floor, 0.12), top];
   }
   private shownCurves(): Curve[] {
     return this.curves.filter((_, i) => this.plot.series[i].on);
@@ -387,6 +396,7 @@ export class PlotView {
   refresh(): void {
     if (!this.chart) return;
     this.chart.setData(this.table());
+    this.describe();
     this.setZoom();
     this.setTime(this.shared.time);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was run and what was kept, in plain words; marks and words carry the verdict, colour only repeats it.
-import type { Certificate, Data, Law, Outcome, Run } from "./data";
+import type { Certificate, Clause, Data, Law, Outcome, Run } from "./data";
 import { el } from "./dom";
 import { runLetter } from "./plots";
 import { shortNumber, withUnit } from "./values";
@@ -39,13 +39,24 @@ function lawsText(outcome: Outcome): string {
   return count === 0 ? "no laws were stated" : count === 1 ? "the stated law was kept" : `all ${count} stated laws were kept`;
 }
 
+// "1 of 5 assumptions did not hold, 1 was not looked at"; empty where all held.
+function exceptionsOf(clauses: Clause[], whose = ""): string {
+  const unheld = clauses.filter((k) => !k.held);
+  if (unheld.length === 0) return "";
+  const unseen = unheld.filter((k) => k.looks === 0).length;
+  const broken = unheld.length - unseen;
+  const all = `of ${clauses.length} ${plural(clauses.length, "assumption")}${whose}`;
+  const missed = `${plural(unseen, "was", "were")} not looked at`;
+  if (broken === 0) return `${unseen} ${all} ${missed}`;
+  return `${broken} ${all} did not hold${unseen > 0 ? `, ${unseen} ${missed}` : ""}`;
+}
+
 // Assumptions of controllers that did not hold; empty where all did.
 function exceptions(outcome: Outcome): string {
   const shaken = outcome.certificates.filter((c) => !c.held || c.clauses.some((k) => !k.held));
   if (shaken.length === 0) return "";
-  const [broken, all] = [shaken.flatMap((c) => c.clauses.filter((k) => !k.held)).length, shaken.flatMap((c) => c.clauses).length];
-  const whose = shaken.map((c) => `'${c.controller}'`).join(", ");
-  return `${broken} of ${all} ${plural(all, "assumption")} of ${plural(shaken.length, "controller")} ${whose} did not hold`;
+  const whose = `of ${plural(shaken.length, "controller")} ${shaken.map((c) => `'${c.controller}'`).join(", ")}`;
+  return exceptionsOf(shaken.flatMap((c) => c.clauses), ` ${whose}`) || `the certificate ${whose} does not hold`;
 }
 
 export function summary(run: Run, live: boolean): { level: Level; text: string } {
@@ -55,10 +66,12 @@ export function summary(run: Run, live: boolean): { level: Level; text: string }
   const broken = outcome.laws.filter((l) => !l.held).length;
   const count = outcome.laws.length;
   if (outcome.status === "failed") return { level: "broken", text: `the run failed: ${[outcome.failure?.kind.replace(/_/g, " "), outcome.failure?.what].filter(Boolean).join(", ")}` };
-  if (broken > 0) return { level: "broken", text: broken === count ? (count === 1 ? "the stated law was broken" : `none of ${count} stated laws was kept`) : `${broken} of ${count} stated laws broken` };
+  // What an interrupted run says of its laws is said of the part that was computed.
+  const sofar = (text: string): string => (outcome.status === "interrupted" ? `interrupted; ${text} until then` : text);
+  if (broken > 0) return { level: "broken", text: sofar(broken === count ? (count === 1 ? "the stated law was broken" : `none of ${count} stated laws was kept`) : `${broken} of ${count} stated laws broken`) };
   if (outcome.status === "law_broken") return { level: "broken", text: "a stated law was broken" };
   const kept = lawsText(outcome);
-  if (outcome.status === "interrupted") return { level: "doubt", text: `interrupted; ${kept} until then` };
+  if (outcome.status === "interrupted") return { level: "doubt", text: sofar(kept) };
   if (outcome.status === "unresolved" || outcome.unresolved) return { level: "doubt", text: `unresolved: ${outcome.unresolved || "the steps of this run do not resolve its motion"}` };
   if (outcome.status !== "ok") return { level: "doubt", text: `status ${outcome.status}; ${kept}` };
   if (!run.complete && !live) return { level: "doubt", text: `${cut}; ${kept}` };
@@ -151,11 +164,11 @@ function lawTable(runs: Run[]): HTMLElement | null {
 }
 
 function certificate(c: Certificate, run: string): HTMLElement {
-  const broken = c.clauses.filter((k) => !k.held);
-  const held = c.held && broken.length === 0;
-  const words = held ? "all assumptions held" : `${broken.length} of ${c.clauses.length} assumptions did not hold`;
+  const exception = exceptionsOf(c.clauses);
+  const held = c.held && exception === "";
+  const words = held ? "all assumptions held" : exception || "the certificate does not hold";
   const clauses = c.clauses.map((k) =>
-    el("li", {}, mark(k.held, ["held", k.text.startsWith("never") ? "not looked at" : "did not hold"]), el("div", {}, el("span", { class: "what" }, k.name.replace(/_/g, " ")), el("span", { class: "about" }, k.meaning), el("span", { class: "number" }, k.text))),
+    el("li", {}, mark(k.held, ["held", k.looks === 0 ? "not looked at" : "did not hold"]), el("div", {}, el("span", { class: "what" }, k.name.replace(/_/g, " ")), el("span", { class: "about" }, k.meaning), el("span", { class: "number" }, k.text))),
   );
   const rows = c.tracking.map((t) => el("tr", {}, el("th", { scope: "row" }, t.name), ...[t.final, t.rms, t.largest].map((v) => el("td", {}, withUnit(v, t.unit)))));
   const tracking = el(
@@ -200,9 +213,9 @@ export function verdicts(data: Data): HTMLElement {
     const failure = run.outcome?.failure;
     if (failure) root.append(el("p", { class: "failure" }, el("strong", {}, `${several ? `${run.name}: ` : ""}${failure.kind.replace(/_/g, " ")}. `), failure.what));
   }
-  // What the program concluded stands before what was stated.
+  // What the program concluded stands before what was stated, unless the line of the run has said it.
   for (const run of data.runs)
-    if (run.outcome?.unresolved) root.append(el("p", { class: "failure conclusion" }, several ? el("strong", {}, `${run.name}: `) : null, run.outcome.unresolved));
+    if (run.outcome?.unresolved && !summary(run, data.live).text.includes(run.outcome.unresolved)) root.append(el("p", { class: "failure conclusion" }, several ? el("strong", {}, `${run.name}: `) : null, run.outcome.unresolved));
   const laws = several ? lawTable(data.runs) : data.runs[0]?.outcome?.laws.length ? lawList(data.runs[0].outcome.laws) : null;
   root.append(laws ?? el("p", { class: "empty" }, data.live ? "Laws are judged when the run has ended." : data.runs.some((run) => run.outcome) ? "The scenario stated no laws." : "Without a result there are no verdicts."));
   const certificates = data.runs.flatMap((run) => (run.outcome?.certificates ?? []).map((c) => certificate(c, several ? run.name : "")));

@@ -110,6 +110,56 @@ test("what is at round-off lies on a floor that is named, and nothing else does"
   await opened.close();
 });
 
+test("the floor is that of the curves that are shown, in the picture and in words for those who do not see it", async () => {
+  const at = times(6, 301);
+  // The total is off by some nJ, the Hamiltonian by nothing: only with it there is something at round-off.
+  const channels = [one("energy/total", at.map((t) => 8 + 1e-9 * Math.sin(t))), one("energy/balance", at.map((t) => 1e-9 * (2 + Math.sin(9 * t)))), one("energy/hamiltonian", at.map(() => 8))];
+  const opened = await open(browser, report("floor-toggled", data({ name: "f", result: result(), complete: true, scene: null, times: [pack(at)], channels })));
+  await everything(opened);
+  const { page } = opened;
+  const plot = page.locator(".plot", { has: page.locator("h4", { hasText: "Error of energy" }) });
+  const told = async (): Promise<{ floor: string; label: string; low: number }> => {
+    await settled(page);
+    const { floor, ranges } = (await page.evaluate(() => window.invar.plots())).find((p) => p.title === "Error of energy")!;
+    return { floor, label: (await plot.locator(".plot-canvas").getAttribute("aria-label"))!, low: ranges!.y[0] };
+  };
+  const both = await told();
+  assert.equal(both.floor, "below 1e−15 J: round-off");
+  assert.match(both.label, /2 curves; below 1e−15 J: round-off$/);
+  await plot.getByRole("button", { name: "hamiltonian" }).click();
+  const alone = await told();
+  assert.equal(alone.floor, "");
+  assert.match(alone.label, /1 curve$/);
+  assert.ok(alone.low > 1e-10, `${alone.low}: no room is left for what is not shown`);
+  await plot.getByRole("button", { name: "hamiltonian" }).click();
+  assert.deepEqual(await told(), both);
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+});
+
+test("a window without numbers has an axis the right way up", async () => {
+  const at = times(6, 301);
+  // Energies of 1e18 J: the floor is at 100 J, above the range of an axis without numbers.
+  const channels = [one("energy/total", at.map(() => 1e18)), one("energy/balance", at.map((t) => (t > 2 && t < 4 ? NaN : t < 1 ? 0 : 1e5)))];
+  const opened = await open(browser, report("no-numbers", data({ name: "n", result: result(), complete: true, scene: null, times: [pack(at)], channels })));
+  await everything(opened);
+  const { page } = opened;
+  const over = page.locator(".plot", { has: page.locator("h4", { hasText: "Error of energy" }) }).locator(".u-over");
+  await over.scrollIntoViewIfNeeded();
+  const box = (await over.boundingBox())!;
+  await page.mouse.move(box.x + 0.4 * box.width, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 0.6 * box.width, box.y + 40, { steps: 5 });
+  await page.mouse.up();
+  await settled(page);
+  for (const plot of await page.evaluate(() => window.invar.plots())) {
+    assert.ok(plot.ranges!.x[0] > 2 && plot.ranges!.x[1] < 4);
+    assert.ok(plot.ranges!.y[0] < plot.ranges!.y[1], `${plot.title}: ${plot.ranges!.y.join(" … ")}`);
+  }
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+});
+
 test("runs of one sample, of none, and of no length are shown", async () => {
   for (const count of [0, 1, 2]) {
     const at = Array.from({ length: count }, () => 3);
@@ -138,18 +188,24 @@ test("the line of a run is the worst of all that is known of it", async () => {
   const clauses = [{ name: "V_falls", meaning: "", held: false, text: "violated first at 1 s" }];
   const kept = { ...result(), certificates: [] };
   const law = (held: boolean): Json => ({ name: "joint_gap", bound: 1, value: 0, held, sense: "below", unit: "m" });
+  const unseen = { name: "reference_is_allowed", meaning: "", held: false, looks: 0, text: "not once" };
+  const looked = (...all: Json[]): Json[] => [{ ...shaken[0], clauses: [{ name: "law_is_defined", meaning: "", held: true, looks: 9, text: "held" }, ...all] }];
   const shaken = [{ controller: "arm", law: "III", guarantee: "", held: false, clauses, findings: [], tracking: [] }];
   const sentence = "steps of 0.1 s do not resolve the stop of joint <i>j</i>";
   // Each with the words that its line must have; the worse one wins over all that come later.
   const lines: [Json, string, RegExp][] = [
     [{ ...kept, status: "failed", failure: { kind: "singular", what: "at 1 s" }, laws: [law(false)], unresolved: sentence, certificates: shaken }, "broken", /failed: singular/],
     [{ ...kept, status: "law_broken", laws: [law(false), law(true)], unresolved: sentence, certificates: shaken }, "broken", /1 of 2 stated laws broken/],
-    [{ ...kept, status: "interrupted", unresolved: sentence, certificates: shaken }, "doubt", /interrupted/],
+    [{ ...kept, status: "interrupted", laws: [law(false), law(true)], unresolved: sentence }, "broken", /interrupted; 1 of 2 stated laws broken until then/],
+    [{ ...kept, status: "interrupted", unresolved: sentence, certificates: shaken }, "doubt", /interrupted; all 2 stated laws were kept until then/],
     [{ ...kept, status: "unresolved", unresolved: sentence, certificates: shaken }, "doubt", /unresolved: steps of 0.1 s do not resolve the stop of joint <i>j<\/i>/],
     [{ ...kept, status: "unresolved" }, "doubt", /unresolved/],
     [{ ...kept, status: "something new" }, "doubt", /something new/],
     [{ ...kept, certificates: shaken }, "doubt", /1 of 1 assumption of controller 'arm' did not hold/],
     [{ ...kept, certificates: [{ ...shaken[0], held: true }] }, "doubt", /did not hold/],
+    [{ ...kept, certificates: looked({ ...clauses[0], looks: 9 }, unseen) }, "doubt", /1 of 3 assumptions of controller 'arm' did not hold, 1 was not looked at/],
+    [{ ...kept, certificates: looked(unseen, unseen) }, "doubt", /2 of 3 assumptions of controller 'arm' were not looked at;/],
+    [{ ...kept, certificates: [{ ...shaken[0], clauses: [] }] }, "doubt", /the certificate of controller 'arm' does not hold/],
     [{ ...kept, laws: [] }, "open", /no laws were stated/],
     [kept, "held", /all 2 stated laws were kept/],
   ];
@@ -158,9 +214,15 @@ test("the line of a run is the worst of all that is known of it", async () => {
     const badge = opened.page.locator(".head .badge");
     assert.match((await badge.getAttribute("class"))!, new RegExp(level), JSON.stringify(outcome.status));
     assert.match(await badge.innerText(), words);
-    if (typeof outcome.unresolved === "string") assert.ok((await opened.page.locator(".verdicts").innerText()).includes(outcome.unresolved));
+    if (typeof outcome.unresolved === "string") assert.equal((await opened.page.locator("body").innerText()).split(outcome.unresolved).length, 2, "the sentence stands on the page once");
     await opened.close();
   }
+  // The list below says the same of each clause, in words and in the count of its head.
+  const list = await open(browser, report("line-list", data({ ...plain, result: { ...kept, certificates: looked({ ...clauses[0], looks: 9 }, unseen) } })));
+  assert.match(await list.page.locator(".certificate summary").innerText(), /1 of 3 assumptions did not hold, 1 was not looked at/);
+  await list.page.locator(".certificate summary").click();
+  assert.deepEqual(await list.page.locator(".certificate .laws .mark").allInnerTexts(), ["✓ held", "✗ did not hold", "✗ not looked at"]);
+  await list.close();
   const cut = await open(browser, report("line-cut", data({ ...plain, result: kept, complete: false })));
   assert.match((await cut.page.locator(".head .badge").getAttribute("class"))!, /doubt/);
   await cut.close();
