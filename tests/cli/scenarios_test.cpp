@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "invar/io/scenario_file.hpp"
 #include "program.hpp"
@@ -39,14 +40,16 @@ static std::string with_accelerations(const Folder& folder, const std::string& n
   return path;
 }
 
-// A scenario states its own laws: the program judges them, and exit code 0 says that all are held. Newton and Euler hold at every
-// sample of run.h5 besides, for every body, with nothing but the numbers of the files.
+// A scenario states its own laws: the program judges them, and exit code 0 says that all are held; nor is there any doubt about
+// its steps. Newton and Euler hold at every sample of run.h5 besides, for every body, with nothing but the numbers of the files.
 TEST_P(Scenarios, HoldTheLawsThatTheyState) {
   Folder folder;
   const std::string file = with_accelerations(folder, GetParam());
   const Ended e = invar({"run", file, "-o", folder / "out"});
   EXPECT_EQ(e.code, 0) << e.err << e.out;
   EXPECT_NE(e.out.find("must be"), std::string::npos) << "a scenario states at least one law";
+  const auto result = nlohmann::json::parse(read_file(folder / "out/result.json"));
+  EXPECT_EQ(result.at("status"), "ok") << result.value("unresolved", "");
   const Result<Scenario> read = read_scenario_file(file);
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_GT(expect_newton_euler(*read, folder / "out/run.h5"), 1);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cases of tests/edges as a user meets them: exit code, words, result.json.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace invar::testing {
+namespace {
+
+using nlohmann::json;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string edge(const std::string& name) { return INVAR_SOURCE_DIR "/tests/edges/cases/" + name; }
+
+json result_in(const Folder& folder) { return json::parse(read_file(folder / "out/result.json")); }
+
+// A slider against a stop of 1e9 N/m in steps of a millisecond: whatever the scenario states, and to whoever asked for quiet.
+TEST(Unresolved, RunEndsWithZeroAndOneSentence) {
+  for (const char* quiet : {"-q", "-v"}) {
+    Folder folder;
+    const Ended e = invar({quiet, "run", edge("s_stop.toml"), "-o", folder / "out"});
+    EXPECT_EQ(e.code, 0) << e.err;
+    EXPECT_TRUE(has(e.err, "warning: ") && has(e.err, "the run is not resolved: ") && has(e.err, "the stop of joint 's'"))
+        << e.err;
+    EXPECT_EQ(result_in(folder)["status"], "unresolved");
+    EXPECT_TRUE(has(e.err, result_in(folder)["unresolved"].get<std::string>())) << e.err;
+    EXPECT_EQ(has(e.out, "unresolved in "), quiet == std::string("-v")) << e.out;
+  }
+}
+
+// Bodies some 1000 km apart: loops are closed relative to them, and what the state names is taken. Of the rates those give way
+// that a loop holds, and it is said.
+TEST(LargeUnits, AreEvaluatedAndCloseTheirLoops) {
+  const Ended e = invar({"eval", edge("units_1e6_model.toml"), "--state", edge("units_1e6_state.json")});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json out = json::parse(e.out);
+  // Positions of 1e6 m are known to 1e-10 m, and closing a loop adds some hundred of them.
+  EXPECT_NEAR(out["joints"]["j0"]["q"][0].get<double>(), -161643.72914252302, 1e-6);
+  EXPECT_NEAR(out["joints"]["j2"]["q"][0].get<double>(), -0.8167848814940406, 1e-12);
+  EXPECT_NEAR(out["joints"]["j3"]["q"][0].get<double>(), -1.139177969460872, 1e-12);
+  EXPECT_LT(out["residual"]["position"].get<double>(), 1e-6);
+  EXPECT_TRUE(has(e.err, "joint 'j3' starts with v = 0, not 0.00171145 as named")) << e.err;
+}
+
+// A four-bar of a kilometre beside one of a millimetre, which does not touch it: every row counts.
+TEST(TwoScales, RunAsEachAlone) {
+  Folder folder;
+  const Ended e = invar({"run", edge("run_two_aug.toml"), "-o", folder / "out"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json r = result_in(folder);
+  EXPECT_EQ(r["status"], "ok") << r["unresolved"];
+  EXPECT_EQ(r["metrics"]["time"], 0.01);
+  EXPECT_EQ(r["metrics"]["rank_changes"], 0);
+  EXPECT_EQ(r["metrics"]["freedoms"], 2);
+}
+
+}  // namespace
+}  // namespace invar::testing
