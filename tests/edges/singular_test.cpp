@@ -60,10 +60,19 @@ TEST(SingularCases, EveryMethodCountsTenPassagesOfTwoWindows) {
       }
     EXPECT_EQ(told, 1) << what;
   };
-  for (const auto& [formulation, integrator] :
-       {std::pair{"augmented", "rk4"}, {"natural", "rk4"}, {"natural", "conserving"}, {"minimal", "rk4"}})
+  for (const auto& [formulation, integrator] : {std::pair{"augmented", "rk4"},
+                                                {"augmented", "radau"},
+                                                {"augmented", "dopri5"},
+                                                {"natural", "rk4"},
+                                                {"natural", "conserving"},
+                                                {"natural", "rattle"},
+                                                {"natural", "midpoint"},
+                                                {"natural", "petrov_galerkin"},
+                                                {"natural", "discrete_gradient"},
+                                                {"minimal", "rk4"},
+                                                {"minimal", "dopri5"}})
     count(read_case("reference", "a02_n2_s", formulation, integrator, 0.005), std::string(formulation) + " " + integrator);
-  for (const double tolerance : {1e-3, 1e-6, 1e-9}) {
+  for (const double tolerance : {1e-3, 1e-6, 1e-9, 1e-12}) {
     Scenario s = read_case("reference", "a02_n2_s", "augmented", "dopri5");
     auto& o = s.method.options.dopri5;
     o.relative_tolerance = o.position_tolerance = o.velocity_tolerance = o.auxiliary_tolerance = tolerance;

@@ -202,6 +202,107 @@ TEST(Overconstrained, SarrusGoesUpAndDownWithEveryCut) {
   });
 }
 
+/// Times that a coordinate passes a value upwards: of a linkage with one freedom and no load, the turns of its motion.
+class Turns {
+ public:
+  explicit Turns(double value) : value_(value) {}
+  void see(double q) {
+    const double off = std::remainder(q - value_, 2 * std::numbers::pi);
+    count_ += off >= 0 && last_ < 0 && off - last_ < 1;
+    last_ = off;
+  }
+  int count() const { return count_; }
+
+ private:
+  double value_, last_ = 1;
+  int count_ = 0;
+};
+
+// Bricard's rectangular linkage, thrown without weight: its motion is a closed curve, which it runs through again and again, with
+// the same energy. Six hinges, 30 rows of rank 29; steps of 20 ms at about 2 rad/s.
+TEST(Overconstrained, BricardGoesRoundAHundredTimes) {
+  auto spec = read_model_file(INVAR_SOURCE_DIR "/tests/reference/cases/a04_bricard.toml");
+  ASSERT_TRUE(spec) << spec.error().text();
+  spec->gravity.setZero();
+  for (JointSpec& joint : spec->joints) joint.cut = joint.independent = false;
+  for (int cut = 0; cut < static_cast<int>(spec->joints.size()); cut += 2) {
+    ModelSpec described = *spec;
+    described.joints[static_cast<std::size_t>(cut)].cut = true;
+    const Model model = build(described);
+    const auto start = bodies_at(model, thrown(model, {{"j0", 2.0}}));
+    ASSERT_TRUE(start) << start.error().text();
+    const double energy = energy_of(model, *start);
+    Turns turns(angle(model, *start, "j0") + 0.1);
+    double gap = 0, drift = 0;
+    after(model, *start, 600, 0.02, fmt::format("cut {}", cut), [&](const Minimal& minimal, const Bodies& bodies) {
+      turns.see(angle(model, bodies, "j0"));
+      gap = std::max(gap, gap_of(model, bodies));
+      drift = std::max(drift, std::abs(energy_of(model, bodies) - energy));
+      EXPECT_EQ(minimal.mobility().freedoms, 1);
+    });
+    EXPECT_GE(turns.count(), 100) << cut;
+    EXPECT_LT(gap, 1e-12) << cut;
+    EXPECT_LT(drift, 0.02 * energy) << cut;  // (w h)⁵/60 = 2e-9 of it in each of 30000 steps, and more where joints turn faster
+  }
+}
+
+// Bodies that are hinged twice about one line, a pendulum and the crank of a crank-rocker: five rows, of which none is needed.
+TEST(Overconstrained, BodiesOnTwoHingesInLineGoRoundAHundredTimes) {
+  for (int k = 0; k < cases(6); ++k) {
+    Random random(seed(9300) + static_cast<std::uint64_t>(k));
+    const double l[4] = {0.4, 1.1, 0.9, 1.0};  // crank-rocker: 0.4 + 1.1 < 0.9 + 1.0
+    ModelSpec spec;
+    const char* names[3] = {"crank", "coupler", "rocker"};
+    for (std::size_t i = 0; i < 3; ++i) {
+      BodySpec body;
+      body.name = names[i], body.inertia = solid_box(random.uniform(0.5, 2), {l[i], 0.05, 0.05});
+      body.inertia.p_BC = {random.uniform(0.3, 0.7) * l[i], 0, 0};
+      spec.bodies.push_back(body);
+    }
+    const auto hinge = [&](const std::string& name, const char* parent, const char* child, double on_parent, double on_child,
+                           double aside) {
+      JointSpec joint;
+      joint.name = name, joint.kind = JointKind::Revolute, joint.parent = parent, joint.child = child;
+      joint.at_parent.p = {on_parent, aside, 0}, joint.at_child.p = {on_child, aside, 0}, joint.axis = -Vec3::UnitY();
+      spec.joints.push_back(joint);
+    };
+    const double at = 1.2, x = l[3] - l[0] * std::cos(at), z = -l[0] * std::sin(at), d = std::hypot(x, z);
+    const double coupler = std::atan2(z, x) + std::acos((d * d + l[1] * l[1] - l[2] * l[2]) / (2 * d * l[1]));
+    const double rocker = std::atan2(l[1] * std::sin(coupler) - z, l[1] * std::cos(coupler) - x);
+    hinge("a", "world", "crank", 0, 0, 0);
+    hinge("again", "world", "crank", 0, 0, random.uniform(0.1, 0.5));
+    spec.initial = {{"a", {at}}, {"again", {at}}};
+    const bool loop = k % 2 == 1;
+    if (loop) {
+      hinge("b", "crank", "coupler", l[0], 0, 0);
+      hinge("b_again", "crank", "coupler", l[0], 0, random.uniform(-0.5, -0.1));
+      hinge("c", "coupler", "rocker", l[1], l[2], 0);
+      hinge("d", "world", "rocker", l[3], 0, 0);
+      for (const char* name : {"b", "b_again"}) spec.initial[name] = {coupler - at};
+      spec.initial["c"] = {rocker - coupler}, spec.initial["d"] = {rocker};
+    } else {
+      spec.bodies.resize(1);
+    }
+    const int joints = static_cast<int>(spec.joints.size()), cut = random.below(joints);
+    spec.joints[static_cast<std::size_t>(cut)].cut = true;
+    const Model model = build(spec);
+    const auto start = bodies_at(model, thrown(model, {{"a", 4.0}}));
+    const std::string what = fmt::format("case {}, cut {}", k, spec.joints[static_cast<std::size_t>(cut)].name);
+    ASSERT_TRUE(start) << start.error().text() << " " << what;
+    const double energy = energy_of(model, *start);
+    Turns turns(at + 0.5);
+    double gap = 0, drift = 0;
+    after(model, *start, 200, 0.01, what, [&](const Minimal&, const Bodies& bodies) {
+      turns.see(angle(model, bodies, "a"));
+      gap = std::max(gap, gap_of(model, bodies));
+      drift = std::max(drift, std::abs(energy_of(model, bodies) - energy));
+    });
+    EXPECT_GE(turns.count(), 100) << what;
+    EXPECT_LT(gap, 1e-12) << what;
+    EXPECT_LT(drift, 0.01 * energy) << what;
+  }
+}
+
 /// The smallest singular value of all rows that count (unit rows, angles times the length).
 double strength(const Model& model, const Bodies& bodies) { return judge(model, bodies, Load(model)).smallest_kept; }
 

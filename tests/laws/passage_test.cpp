@@ -11,9 +11,18 @@
 #include <numbers>
 
 #include "invar/base/random.hpp"
+#include "invar/integrate/make.hpp"
+#include "invar/mech/assemble.hpp"
+#include "invar/mech/augmented.hpp"
+#include "invar/mech/loops.hpp"
+#include "invar/mech/minimal/minimal.hpp"
+#include "invar/mech/natural.hpp"
+#include "invar/mech/system.hpp"
 #include "invar/run/run.hpp"
+#include "invar/run/start.hpp"
 #include "support/campaign.hpp"
 #include "support/case.hpp"
+#include "support/linkages.hpp"
 #include "support/outcome.hpp"
 #include "support/states.hpp"
 
@@ -22,13 +31,15 @@ namespace {
 
 constexpr double kG = 9.81;
 
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 struct Flat {
   ModelSpec spec;
   double A = 0, B = 0, theta = 0;  // kg m², kg m, rad
 };
 
 /// Cranks of length a at distance d, masses and centres drawn; base: 0 on the ground, 1 on a body that swings in the plane of the
-/// loop, 2 across it. (Across it redundant rows are exchanged far from any band, which costs more energy than a passage.)
+/// loop, 2 across it.
 Flat flat_loop(Random& random, int base) {
   Flat out;
   const double a = random.uniform(0.6, 1.2), d = random.uniform(1.3, 2.2) * a;
@@ -112,27 +123,133 @@ Scenario scenario_of(const ModelSpec& spec, const char* formulation, const char*
   return s;
 }
 
-// One step ends 1e-2 to 1e-12 s·rad/s beside the flat position, where a direct solve divides by that distance. Bar of the
-// prototype's worst case (1.7e-8 J over 202 runs) with a factor of three.
+void with_tolerance(Scenario& s, double tolerance) {
+  ErrorControl& o = s.method.options.dopri5;
+  o.relative_tolerance = o.position_tolerance = o.velocity_tolerance = o.auxiliary_tolerance = tolerance;
+}
+
+/// When steps of h first carry a joint across `flat` (modulo half a turn); NaN: not within two seconds. Inside a step the angle
+/// is the cubic of its ends, which is exact at the ends: there it matters.
+double first_flat(const ModelSpec& spec, const std::string& joint, double flat, double h) {
+  const Model model = build(spec);
+  const int v0 = model.joints()[static_cast<std::size_t>(*model.find_joint(joint))].v0;
+  Augmented augmented(model);
+  System system(augmented);
+  const Result<State> start = state_at(augmented, Start(model));
+  if (!start) {
+    ADD_FAILURE() << start.error().text();
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  State x = *start;
+  const auto rk4 = std::move(*make_integrator("rk4"));
+  rk4->reset(system, x, h);
+  for (int k = 0; k * h < 2; ++k) {
+    const double q = x.wound[v0] - flat, rate = x.wound_rate[v0];
+    double done = 0;
+    if (!rk4->step(system, k * h, h, x, done).ok()) break;
+    const double to = x.wound[v0] - flat, end_rate = x.wound_rate[v0];
+    if (!(std::sin(q) * std::sin(to) <= 0) || std::abs(to - q) > 1) continue;
+    const double aim = std::round(0.5 * (q + to) / std::numbers::pi) * std::numbers::pi;
+    double low = 0, high = 1;
+    const auto at = [&](double s) {
+      return (1 + 2 * s) * (1 - s) * (1 - s) * q + s * (1 - s) * (1 - s) * h * rate + s * s * (3 - 2 * s) * to +
+             s * s * (s - 1) * h * end_rate - aim;
+    };
+    for (int i = 0; i < 60; ++i) ((at(0.5 * (low + high)) > 0) == (at(0) > 0) ? low : high) = 0.5 * (low + high);
+    return (k + low) * h;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+/// A step near h, one of which ends 1e-2 to 1e-12 rad (at about 5 rad/s) beside the first flat position, and an end after a whole
+/// number of them. Where there is no such position: h.
+struct Steps {
+  double h, end, first;
+};
+Steps steps_beside(Random& random, const ModelSpec& spec, const std::string& joint, double flat, double h, double end) {
+  const double beside = (random.uniform(0, 1) < 0.5 ? -1 : 1) * std::pow(10.0, -random.uniform(2, 12)) / 5;  // s
+  double first = first_flat(spec, joint, flat, h);
+  for (int k = 0; k < 3 && std::isfinite(first); ++k) {
+    h = (first + beside) / std::max(1.0, std::round((first + beside) / h));
+    first = first_flat(spec, joint, flat, h);
+  }
+  return {h, std::ceil(end / h) * h, first};
+}
+
+/// Two windows of IFToMM A02, rods of unequal masses and centres: flat, two directions lose their rows at once.
+ModelSpec unequal_windows(Random& random) {
+  ModelSpec spec = windows(2, 8e-4);
+  for (BodySpec& body : spec.bodies) {
+    const Vec3 along = 2 * body.inertia.p_BC;
+    const double m = random.uniform(0.5, 2);
+    body.inertia = solid_box(m, Vec3(0.05, 0.05, 0.05) + along);
+    body.inertia.p_BC = random.uniform(0.3, 0.7) * along;
+  }
+  const double lean = random.uniform(0.1, 0.9);
+  for (const char* rod : {"a0", "a1", "a2"}) spec.initial[rod] = {-lean};
+  for (const char* bar : {"b0", "b1"}) spec.initial[bar] = {lean};
+  for (const char* end : {"c0", "c1"}) spec.initial[end] = {-lean};
+  return spec;
+}
+
+// Bar of the prototype's worst case (1.7e-8 J over 202 runs) with a factor of three. A direct solve divides by the distance at
+// which the step ends.
 TEST(FlatLoops, KeepTheirEnergyWithFixedStepsThatLandBesideSingularConfigurations) {
   Random random(seed(7100));
+  int passed = 0;
   for (int i = 0; i < cases(9); ++i) {
-    const int base = i % 2;
-    Flat flat = flat_loop(random, base);
-    const double end = 1.5;
-    double h = random.uniform(5e-4, 2e-3);
-    if (base == 0) {
-      const double beside =
-          (random.uniform(0, 1) < 0.5 ? -1 : 1) * std::pow(10.0, -random.uniform(2, 12)) / 5;  // s; about 5 rad/s
-      const Swing s = swing(flat, end);
-      ASSERT_GT(s.times, 0);
-      h = (s.first + beside) / std::ceil((s.first + beside) / h);
-    }
-    const Outcome out = outcome_of(scenario_of(flat.spec, "augmented", "rk4", h, end));
+    const int base = i % 3;
+    const Flat flat = flat_loop(random, base);
+    const Steps steps = steps_beside(random, flat.spec, "a", 0, random.uniform(5e-4, 2e-3), 1.5);
+    const Outcome out = outcome_of(scenario_of(flat.spec, "augmented", "rk4", steps.h, steps.end));
     ASSERT_EQ(out.end, Outcome::End::Finished) << out.words << " case " << i;
-    EXPECT_LT(metric(out, "energy_drift"), 5e-8) << "case " << i << ", base " << base << ", h = " << h;
+    EXPECT_LT(metric(out, "energy_drift"), 5e-8) << "case " << i << ", base " << base << ", h = " << steps.h;
+    const double times = metric(out, "singular_passages");
+    passed += times > 0;
     if (base == 0) {
-      EXPECT_EQ(metric(out, "singular_passages"), swing(flat, end).times) << i;
+      EXPECT_EQ(times, swing(flat, steps.end).times) << i;
+    } else if (std::isfinite(steps.first) && steps.first < steps.end) {
+      EXPECT_GT(times, 0) << "case " << i << ", base " << base;
+    }
+  }
+  EXPECT_GT(passed, cases(9) / 2);
+}
+
+// Two directions at once; all formulations that flow. Rods of 1 m at up to 7 rad/s: rk4 leaves (w h)⁵/120 of 70 J per step, 1e-8
+// J in a run of 1.5 s with 1 ms.
+TEST(FlatLoops, OfTwoWindowsKeepTheirEnergyWithFixedSteps) {
+  Random random(seed(7150));
+  for (int i = 0; i < cases(6); ++i) {
+    const ModelSpec spec = unequal_windows(random);
+    const Steps steps = steps_beside(random, spec, "a0", -std::numbers::pi / 2, random.uniform(5e-4, 1.2e-3), 1.5);
+    ASSERT_TRUE(std::isfinite(steps.first)) << i;
+    const char* formulation = i % 3 == 0 ? "augmented" : (i % 3 == 1 ? "minimal" : "natural");
+    const Outcome out = outcome_of(scenario_of(spec, formulation, "rk4", steps.h, steps.end));
+    ASSERT_EQ(out.end, Outcome::End::Finished) << out.words << " case " << i;
+    EXPECT_LT(metric(out, "energy_drift"), 5e-8) << "case " << i << ", " << formulation << ", h = " << steps.h;
+    EXPECT_GT(metric(out, "singular_passages"), 0) << "case " << i << ", " << formulation;
+    for (const std::string& note : out.notes)
+      if (has(note, "passed a singular")) {
+        EXPECT_TRUE(has(note, "where rank is 27 and mobility 3")) << note;
+      }
+  }
+}
+
+// The same bar for what other formulations make of a passage. (Directors of natural coordinates move more than angles: rk4 leaves
+// more, and the step is shorter.)
+TEST(FlatLoops, KeepTheirEnergyInOtherFormulations) {
+  Random random(seed(7160));
+  for (int i = 0; i < cases(6); ++i) {
+    const int base = (i / 2) % 3;
+    const char* formulation = i % 2 == 0 ? "minimal" : "natural";
+    const Flat flat = flat_loop(random, base);
+    const Steps steps = steps_beside(random, flat.spec, "a", 0, random.uniform(5e-4, 1.2e-3), 1.5);
+    const Outcome out = outcome_of(scenario_of(flat.spec, formulation, "rk4", steps.h, steps.end));
+    ASSERT_EQ(out.end, Outcome::End::Finished) << out.words << " case " << i;
+    EXPECT_LT(metric(out, "energy_drift"), 5e-8)
+        << "case " << i << ", " << formulation << ", base " << base << ", h = " << steps.h;
+    if (base == 0) {
+      EXPECT_EQ(metric(out, "singular_passages"), swing(flat, steps.end).times) << i << " " << formulation;
     }
   }
 }
@@ -140,23 +257,24 @@ TEST(FlatLoops, KeepTheirEnergyWithFixedStepsThatLandBesideSingularConfiguration
 // Energy in proportion to the tolerance, all the way down: 100 J x tolerance + 5e-9 J.
 TEST(FlatLoops, ArePassedWithEveryTolerance) {
   Random random(seed(7200));
-  for (int i = 0; i < cases(8); ++i) {
-    const int base = i % 2;
-    Flat flat = flat_loop(random, base);
+  int passed = 0;
+  for (int i = 0; i < cases(9); ++i) {
+    const int base = i % 3;
+    const char* method = (i / 3) % 3 == 2 ? "radau" : "dopri5";
+    const Flat flat = flat_loop(random, base);
     const double tolerance = std::pow(10.0, -random.uniform(3, 13));
-    Scenario s = scenario_of(flat.spec, "augmented", i % 4 == 3 ? "radau" : "dopri5", 0, 1.2);
-    auto& o = s.method.options.dopri5;
-    o.relative_tolerance = o.position_tolerance = o.velocity_tolerance = o.auxiliary_tolerance = tolerance;
-    if (i % 4 == 3 && tolerance < 1e-10)
-      o.relative_tolerance = o.position_tolerance = o.velocity_tolerance = o.auxiliary_tolerance = 1e-10;
+    Scenario s = scenario_of(flat.spec, "augmented", method, 0, 1.2);
+    with_tolerance(s, tolerance);
     const Outcome out = outcome_of(s);
-    ASSERT_EQ(out.end, Outcome::End::Finished) << out.words << " case " << i << " tolerance " << tolerance;
-    EXPECT_LT(metric(out, "energy_drift"), 100 * o.relative_tolerance + 5e-9)
-        << "case " << i << ", base " << base << ", " << tolerance;
+    ASSERT_EQ(out.end, Outcome::End::Finished) << out.words << " case " << i << " " << method << " " << tolerance;
+    EXPECT_LT(metric(out, "energy_drift"), 100 * tolerance + 5e-9)
+        << "case " << i << ", base " << base << ", " << method << " " << tolerance;
+    passed += metric(out, "singular_passages") > 0;
     if (base == 0) {
       EXPECT_EQ(metric(out, "singular_passages"), swing(flat, 1.2).times) << i;
     }
   }
+  EXPECT_GT(passed, cases(9) / 2);
 }
 
 // Whatever the method: the motion crosses what it crosses.
@@ -168,17 +286,26 @@ TEST(FlatLoops, AreCountedAlikeByEveryMethod) {
     ASSERT_GT(times, 0);
     for (const auto& [formulation, integrator] : {std::pair{"augmented", "rk4"},
                                                   {"augmented", "dopri5"},
+                                                  {"augmented", "radau"},
                                                   {"natural", "rk4"},
+                                                  {"natural", "dopri5"},
                                                   {"natural", "conserving"},
+                                                  {"natural", "petrov_galerkin"},
+                                                  {"natural", "discrete_gradient"},
+                                                  {"natural", "midpoint"},
                                                   {"minimal", "rk4"},
-                                                  {"minimal", "dopri5"}}) {
+                                                  {"minimal", "dopri5"},
+                                                  {"minimal", "radau"}}) {
       const Outcome out = outcome_of(scenario_of(flat.spec, formulation, integrator, 2e-3, 1.2));
       ASSERT_EQ(out.end, Outcome::End::Finished) << formulation << " " << integrator << ": " << out.words;
       EXPECT_EQ(metric(out, "singular_passages"), times) << formulation << " " << integrator;
+      int told = 0;
       for (const std::string& note : out.notes)
-        if (note.find("passed a singular") != std::string::npos) {
-          EXPECT_NE(note.find("where rank is 16 and mobility 2"), std::string::npos) << note;
+        if (has(note, "passed a singular")) {
+          ++told;
+          EXPECT_TRUE(has(note, "where rank is 16 and mobility 2")) << formulation << " " << integrator << ": " << note;
         }
+      EXPECT_EQ(told, 1) << formulation << " " << integrator;
     }
   }
 }
@@ -214,15 +341,219 @@ TEST(FlatLoops, StartAsNamedAtSingularConfigurations) {
     s.start.joints.v[s.model->joints()[a].v0] = rate;
     s.start.joints.name(*s.model, s.start.named);
     Memory memory;
-    const Outcome out = outcome_of(s, &memory);
+    // At the flat position itself no reactions balance unequal cranks: nobody judges that sample, and the run says so.
+    const bool in_it = std::abs(q) < 1e-9;
+    const Outcome out = in_it ? *run(s, {.sink = &memory}) : outcome_of(s, &memory);
     ASSERT_EQ(out.end, Outcome::End::Finished) << out.words << " q = " << q;
+    const bool told =
+        std::any_of(out.notes.begin(), out.notes.end(), [](const auto& n) { return has(n, "no reactions balance"); });
+    EXPECT_TRUE(told || q != 0);
+    EXPECT_TRUE(!told || in_it) << q;
     // Nodes are closed to 1e-14; angles are measured to a few u.
     EXPECT_NEAR(memory.at("joints/a/q", 0)[0], q, 1e-14);
     EXPECT_NEAR(memory.at("joints/a/v", 0)[0], rate, 1e-9);
     EXPECT_NEAR(memory.at("joints/d/v", 0)[0], rate, 1e-8) << "cranks are parallel";
     EXPECT_LT(metric(out, "energy_drift"), 5e-8) << q;
     EXPECT_NEAR(memory.last("joints/a/q")[0], memory.last("joints/d/q")[0], 1e-8);
-    for (const std::string& note : out.notes) EXPECT_EQ(note.find("not"), std::string::npos) << note;
+    for (const std::string& note : out.notes) EXPECT_EQ(note.find(" not "), std::string::npos) << note;
+  }
+}
+
+/// The bodies of a parallelogram lying flat whose cranks turn at `rate`, on the branch of parallel cranks.
+Bodies lying_flat(const Model& model, double rate) {
+  JointState joints = JointState::initial(model);
+  joints.q.setZero();
+  for (const auto& [name, part] : {std::pair{"a", 1.0}, {"b", -1.0}, {"d", 1.0}, {"knee", 1.0}})
+    joints.v[model.joints()[static_cast<std::size_t>(*model.find_joint(name))].v0] = part * rate;
+  return place(model, joints);
+}
+
+// The equation in one freedom: theta'' = -g B/A when flat. All that is asked for before the first step belongs to the branch.
+TEST(FlatLoops, AccelerateAlongTheirBranchWhereTheyBegin) {
+  Random random(seed(7600));
+  for (int i = 0; i < cases(8); ++i) {
+    const Flat flat = flat_loop(random, 0);
+    const Model model = build(flat.spec);
+    const double rate = random.uniform(0.5, 3) * (i % 2 ? -1 : 1), expected = -kG * flat.B / flat.A;
+    Augmented augmented(model);
+    Minimal minimal(model);
+    Natural natural(model);
+    for (Formulation* formulation :
+         {static_cast<Formulation*>(&augmented), static_cast<Formulation*>(&minimal), static_cast<Formulation*>(&natural)}) {
+      State x;
+      Evaluation e;
+      formulation->set(lying_flat(model, rate), x);
+      ASSERT_TRUE(formulation->evaluate(x, Load(model), e).ok()) << i;
+      for (const char* crank : {"a", "d"})
+        EXPECT_NEAR(e.vdot[model.joints()[static_cast<std::size_t>(*model.find_joint(crank))].v0], expected,
+                    1e-7 * (1 + rate * rate))
+            << "case " << i << ", " << crank;
+    }
+  }
+}
+
+// A motion that begins where it has two freedoms has one behind that place, in minimal coordinates too.
+TEST(FlatLoops, ThatBeginFlatHaveOneFreedomInMinimalCoordinates) {
+  Random random(seed(7650));
+  for (int i = 0; i < cases(6); ++i) {
+    const Flat flat = flat_loop(random, 0);
+    const Model model = build(flat.spec);
+    const double rate = random.uniform(1, 3) * (i % 2 ? -1 : 1);
+    Minimal minimal(model);
+    System system(minimal);
+    State x;
+    minimal.set(lying_flat(model, rate), x);
+    const auto rk4 = std::move(*make_integrator("rk4"));
+    rk4->reset(system, x, 1e-3);
+    double done = 0;
+    for (int k = 0; k < 150; ++k) ASSERT_TRUE(rk4->step(system, 1e-3 * k, 1e-3, x, done).ok()) << i << " step " << k;
+    EXPECT_EQ(minimal.tree().independent().size(), 1u) << i;
+    EXPECT_EQ(minimal.mobility().freedoms, 1) << i;
+    const int a = model.joints()[static_cast<std::size_t>(*model.find_joint("a"))].v0;
+    const double theta = x.wound[a], w = x.wound_rate[a];
+    EXPECT_NEAR(0.5 * flat.A * w * w + kG * flat.B * std::sin(theta), 0.5 * flat.A * rate * rate, 5e-8) << i;
+  }
+}
+
+/// Everything twice, or both: names of the second get `mark`.
+ModelSpec beside(const ModelSpec& one, const ModelSpec& other, const std::string& mark) {
+  ModelSpec out = one;
+  const auto named = [&](const std::string& name) { return name == "world" ? name : name + mark; };
+  for (BodySpec body : other.bodies) body.name = named(body.name), out.bodies.push_back(body);
+  for (JointSpec joint : other.joints) {
+    joint.name = named(joint.name), joint.parent = named(joint.parent), joint.child = named(joint.child);
+    if (joint.parent == "world") joint.at_parent.p += Vec3(0, 20, 0);
+    out.joints.push_back(joint);
+  }
+  for (const auto& [name, q] : other.initial) out.initial[named(name)] = q;
+  return out;
+}
+
+// Two loops that do not touch: each has its own configurations, and the rank is that of all rows there.
+TEST(FlatLoops, ThatLieFlatTogetherAreCountedTogether) {
+  Random random(seed(7700));
+  for (int i = 0; i < cases(2); ++i) {
+    const Flat flat = flat_loop(random, 0);
+    const auto told = [&](const ModelSpec& spec, const std::string& words) {
+      const Outcome out = outcome_of(scenario_of(spec, i % 2 ? "natural" : "augmented", "rk4", 1e-3, 1));
+      ASSERT_EQ(out.end, Outcome::End::Finished) << out.words;
+      int notes = 0;
+      for (const std::string& note : out.notes)
+        if (has(note, "passed a singular")) {
+          ++notes;
+          EXPECT_TRUE(has(note, words)) << note;
+        }
+      EXPECT_EQ(notes, 2);
+      EXPECT_LT(metric(out, "energy_drift"), 1e-7);
+    };
+    told(beside(flat.spec, flat.spec, "2"), "where rank is 32 and mobility 4");
+    Flat later = flat;
+    for (const auto& [name, part] : {std::pair{"a", 1.0}, {"b", -1.0}, {"d", 1.0}, {"knee", 1.0}})
+      later.spec.initial[name] = {part * (flat.theta + 0.1)};
+    told(beside(flat.spec, later.spec, "2"), "where rank is 33 and mobility 3");
+  }
+}
+
+// What does not touch a loop that passes does not influence it, and it does not influence what it does not touch: not by a bit.
+TEST(FlatLoops, PassWithTheSameBitsBesideOthers) {
+  Random random(seed(7750));
+  for (int i = 0; i < cases(4); ++i) {
+    const Flat one = flat_loop(random, 0), other = flat_loop(random, 0);
+    const auto last = [&](const ModelSpec& spec, const std::string& channel) {
+      Memory memory;
+      const Outcome out = outcome_of(scenario_of(spec, "augmented", "rk4", 2e-3, 1), &memory);
+      EXPECT_EQ(out.end, Outcome::End::Finished) << out.words;
+      return memory.last(channel)[0];
+    };
+    const ModelSpec both = beside(one.spec, other.spec, "2");
+    EXPECT_EQ(last(both, "joints/a/q"), last(one.spec, "joints/a/q")) << i;
+    EXPECT_EQ(last(both, "joints/a2/q"), last(beside(ModelSpec{}, other.spec, "2"), "joints/a2/q")) << i;
+  }
+}
+
+// Loops that are too large to be watched are named, and do not hide the others.
+TEST(FlatLoops, AreCountedBesideLoopsThatAreTooLarge) {
+  Random random(seed(7800));
+  const Flat flat = flat_loop(random, 0);
+  ModelSpec large = windows(80, 8e-4);  // 161 freedoms of its tree
+  large.gravity.setZero();
+  ModelSpec spec = beside(flat.spec, large, "_large");
+  const Outcome out = outcome_of(scenario_of(spec, "augmented", "rk4", 5e-3, 0.6));
+  ASSERT_EQ(out.end, Outcome::End::Finished) << out.words;
+  EXPECT_EQ(metric(out, "singular_passages"), swing(flat, 0.6).times);
+  int told = 0;
+  for (const std::string& note : out.notes) told += has(note, "161 freedoms") && has(note, "neither counted nor passed");
+  EXPECT_EQ(told, 1);
+}
+
+// Rows are pure numbers whatever a gear's ratio and unit: of a rack (rad/m), of a train of wheels, of a screw drive (m/rad).
+TEST(LoopRows, OfCouplingsHaveUnitSize) {
+  Random random(seed(7850));
+  for (int i = 0; i < cases(30); ++i) {
+    ModelSpec spec;
+    const char* names[2] = {"one", "two"};
+    for (int k = 0; k < 2; ++k) {
+      BodySpec body;
+      body.name = names[k], body.inertia = solid_box(1, {0.3, 0.2, 0.1});
+      spec.bodies.push_back(body);
+      JointSpec joint;
+      joint.name = names[k], joint.child = names[k], joint.parent = "world";
+      joint.kind = random.uniform(0, 1) < 0.5 ? JointKind::Revolute : JointKind::Prismatic;
+      joint.at_parent.p = {random.uniform(1, 2) * k, 0, 0};
+      spec.joints.push_back(joint);
+    }
+    CouplingSpec coupling;
+    coupling.name = "gear", coupling.joint = "one", coupling.of = "two";
+    coupling.coefficients = {0, std::pow(10.0, random.uniform(-4, 4))};
+    spec.couplings.push_back(coupling);
+    const Model model = build(spec);
+    Loops loops(model);
+    const Bodies bodies = place(model, JointState::initial(model));
+    loops.measure_lengths(bodies);
+    VecX q, v;
+    loops.tree().measure(bodies, VecX::Zero(model.nv()), q, v);
+    loops.place(q, VecX::Zero(model.nv()));
+    ASSERT_EQ(loops.groups().size(), 1u);
+    MatX J;
+    loops.jacobian(0, J);
+    EXPECT_NEAR(J.row(0).norm(), 1, 1e-12) << i << ", ratio " << coupling.coefficients[1];
+    // The residual belongs to it: a small move changes one by what the other says.
+    VecX by = VecX::Zero(2), before, after;
+    by[random.below(2)] = 1e-6;
+    loops.residual(0, before);
+    loops.move(0, by, q);
+    loops.place(q, VecX::Zero(model.nv()));
+    loops.residual(0, after);
+    EXPECT_NEAR((after - before)[0], J.row(0).dot(by), 1e-15) << i;
+  }
+}
+
+// A linkage on a vehicle has moved where its own joints have: neither the way nor the speed of the vehicle counts.
+TEST(LoopRows, DoNotSeeWhatCarriesThem) {
+  Random random(seed(7900));
+  for (int i = 0; i < cases(20); ++i) {
+    Flat flat = flat_loop(random, 1);
+    flat.spec.joints[0].kind = JointKind::Free;
+    flat.spec.initial.erase("sling");
+    const Model model = build(flat.spec);
+    Loops loops(model);
+    JointState joints = JointState::initial(model);
+    const Bodies here = place(model, joints);
+    loops.measure_lengths(here);
+    const int q0 = model.joints()[0].q0, v0 = model.joints()[0].v0;
+    joints.q.segment<3>(q0) += 30 * Vec3(1, 2, 0.5);
+    const Quat turn(exp_so3(Vec3(random.uniform(-2, 2), random.uniform(-2, 2), random.uniform(-2, 2))));
+    joints.q.segment<4>(q0 + 3) << turn.w(), turn.x(), turn.y(), turn.z();
+    joints.v.segment<3>(v0) = Vec3(30, 5, 1);
+    joints.v.segment<3>(v0 + 3) = Vec3(0.1, 0.7, -3);
+    const Bodies there = place(model, joints);
+    // A position at 70 m is rounded by 1e-14 m.
+    EXPECT_LT(loops.moved(0, here, there), 1e-13) << i;
+    EXPECT_LT(loops.speed(0, there), 1e-12) << i;
+    const int a = model.joints()[static_cast<std::size_t>(*model.find_joint("a"))].q0;
+    joints.q[a] += 0.01;
+    EXPECT_NEAR(loops.moved(0, there, place(model, joints)), 0.01, 2e-2) << i;
+    EXPECT_GT(loops.moved(0, there, place(model, joints)), 0.0099) << i;
   }
 }
 

@@ -17,6 +17,9 @@ namespace {
 constexpr int kQ = 7, kV = 6;           // numbers per body in State::q and State::v
 constexpr double kNearlyClosed = 1e-6;  // rad, or parts of the length: what a step may leave where a correction stalls
 
+constexpr int kCorrections = 8;
+constexpr double kSameMotion = 1e-6;  // of the accelerations: those of a branch are known to 1e-8
+
 // One body into the state.
 void store(const BodyState& s, int b, State& x) {
   x.q.segment<kQ>(kQ * b) << s.p_WC, s.q_WB.w(), s.q_WB.x(), s.q_WB.y(), s.q_WB.z();
@@ -62,7 +65,21 @@ Augmented::~Augmented() = default;
 
 long Augmented::equations() const { return passage_ ? passage_->version() : 0; }
 bool Augmented::passes() const { return passage_ && passage_->active(); }
+bool Augmented::passes_at(const Bodies& bodies) const { return passes() && passage_->holds_at(bodies); }
 bool Augmented::approaches() const { return passage_ && passage_->watching(); }
+
+double Augmented::unbalanced() const { return passes() ? passage_->unbalanced() : 0; }
+
+// The solver adds up what pieces have counted where it solves for all of them; until then what was counted behind a band.
+const Mobility& Augmented::mobility() const {
+  mobility_ = solver_.mobility();
+  if (counted_rank_ >= 0) {
+    mobility_.freedoms += mobility_.rank - counted_rank_;
+    mobility_.rank = counted_rank_;
+  }
+  mobility_.not_passed = passage_ && passage_->failing();
+  return mobility_;
+}
 
 void Augmented::set(const Bodies& bodies, State& x, const VecX& turns) {
   const int n = static_cast<int>(bodies.size());
@@ -70,13 +87,15 @@ void Augmented::set(const Bodies& bodies, State& x, const VecX& turns) {
   x.v.resize(kV * n);
   x.aux = VecX::Zero(kAuxiliaries);
   for (int b = 0; b < n; ++b) store(bodies[b], b, x);
+  counted_rank_ = -1;
   solver_.solve(bodies, KktInput{.dynamics = false, .settled = true}, accelerations_,
                 reactions_);  // a failure shows again in the first step
   begin_turns(model(), bodies, turns, x);
   if (solver_.closes_loops()) {
     if (!passage_) {
-      passage_ = std::make_unique<Passage>(model());
+      passage_ = std::make_unique<Passage>(model(), solver_);
       in_band_ = std::make_unique<Projection>(model(), *passage_);
+      passed_.assign(static_cast<std::size_t>(solver_.pieces()), false);
     }
     passage_->begin(bodies, x.wound);
   }
@@ -90,10 +109,13 @@ double Augmented::prepare_step(const State& x, double h, bool whole) {
 
 double Augmented::prepare_step(const Bodies& bodies, const VecX& wound, double h, bool whole) {
   if (!passage_) return h;
-  const bool passed = passes();
-  const double longest = passage_->prepare(bodies, wound, h, whole, solver_.mobility().sine);
+  for (int k = 0; k < solver_.pieces(); ++k) passed_[static_cast<std::size_t>(k)] = passage_->passes(k);
+  const double longest = passage_->prepare(bodies, wound, h, whole);
   // A motion that began in a singular configuration has another rank behind it.
-  for (int k = 0; passed && !passes() && k < solver_.pieces(); ++k) solver_.piece(k).count_again(bodies);
+  for (int k = 0; k < solver_.pieces(); ++k)
+    if (passed_[static_cast<std::size_t>(k)] && !passage_->passes(k)) solver_.piece(k).count_again(bodies);
+  counted_rank_ = 0;
+  for (int k = 0; k < solver_.pieces(); ++k) counted_rank_ += solver_.piece(k).mobility().rank;
   return longest;
 }
 
@@ -131,25 +153,28 @@ Verdict Augmented::accelerate(const Bodies& bodies, const Load& load, const VecX
     if (wound)
       input_.coupling_bias = &projection_.baumgarte_couplings(bodies, *wound, options_.baumgarte_alpha, options_.baumgarte_beta);
   }
-  if (!passes()) return solver_.solve(bodies, input_, accelerations_, reactions_);
+  if (!passes_at(bodies)) {
+    counted_rank_ = -1;
+    return solver_.solve(bodies, input_, accelerations_, reactions_);
+  }
   input_.reactions = reactions;
   return passage_->solve(bodies, input_, accelerations_, reactions_);
 }
 
 Verdict Augmented::solve(const Bodies& bodies, const Load& load, Accelerations& accelerations, std::vector<Wrench>& reactions) {
-  return solve_into(bodies, load, nullptr, accelerations, reactions);
+  return solve_into(bodies, load, nullptr, accelerations, reactions, true);
 }
 
 Verdict Augmented::solve(const Bodies& bodies, const Load& load, const VecX& wound, Accelerations& accelerations,
-                         std::vector<Wrench>& reactions) {
-  return solve_into(bodies, load, &wound, accelerations, reactions);
+                         std::vector<Wrench>& reactions, bool wants_reactions) {
+  return solve_into(bodies, load, &wound, accelerations, reactions, wants_reactions);
 }
 
 Verdict Augmented::solve_into(const Bodies& bodies, const Load& load, const VecX* wound, Accelerations& accelerations,
-                              std::vector<Wrench>& reactions) {
+                              std::vector<Wrench>& reactions, bool wants_reactions) {
   accelerations_.swap(accelerations);
   reactions_.swap(reactions);
-  const Verdict verdict = accelerate(bodies, load, wound);
+  const Verdict verdict = accelerate(bodies, load, wound, wants_reactions);
   accelerations_.swap(accelerations);
   reactions_.swap(reactions);
   return verdict;
@@ -182,19 +207,13 @@ Verdict Augmented::evaluate_bodies(const VecX& wound, const Load& load, Evaluati
   const Verdict verdict = accelerate(out.bodies, load, &wound);
   out.accelerations = accelerations_;
   out.reactions = reactions_;
+  const bool in_band = passes_at(out.bodies) && !exactly_balanced(out);
   out.couplings.resize(coupling_q_.size());
   for (int c = 0; c < out.couplings.size(); ++c)
-    out.couplings[c] = passes() ? passage_->coupling_effort(c) : solver_.coupling_effort(c);
+    out.couplings[c] = in_band ? passage_->coupling_effort(c) : solver_.coupling_effort(c);
   // Where rows depend on each other, the reactions of least norm: the same in every World, order and unit.
   out.verdicts.assign(reactions_.size(), JointVerdict{});
-  if (verdict.ok() && solver_.mobility().rank < solver_.mobility().rows) {
-    // In a band they are of least norm already: only what determines them is asked for.
-    Accelerations& accelerations = passes() ? accelerations_ : out.accelerations;
-    std::vector<Wrench>& reactions = passes() ? reactions_ : out.reactions;
-    VecX efforts = out.couplings;
-    solver_.least_norm(out.bodies, input_, accelerations, reactions, passes() ? efforts : out.couplings,
-                       options_.verdicts ? &out.verdicts : nullptr);
-  }
+  if (verdict.ok() && solver_.mobility().rank < solver_.mobility().rows) least_norm(out, in_band);
   joint_coordinates(model(), out.bodies, out.q, out.v);
   unwind(model(), wound, out.q);
   joint_accelerations(model(), out.bodies, out.accelerations, out.vdot);
@@ -205,6 +224,41 @@ Verdict Augmented::evaluate_bodies(const VecX& wound, const Load& load, Evaluati
   for (int b = 0; b < static_cast<int>(out.accelerations.size()); ++b)
     if (!out.accelerations[b].a_WC.allFinite() || !out.accelerations[b].alpha_WB.allFinite()) return {Status::NotFinite, b};
   return verdict;
+}
+
+// Where a motion begins in a singular configuration the rows that are left there may know its accelerations (the cranks of a
+// parallelogram, if they are alike): then to round-off, and with reactions that balance them.
+bool Augmented::exactly_balanced(Evaluation& out) {
+  if (!passage_->begins() || !solver_.solve(out.bodies, input_, accelerations_, reactions_).ok()) return false;
+  double off = 0, size = 0;
+  for (std::size_t b = 0; b < accelerations_.size(); ++b) {
+    const BodyAcceleration &one = accelerations_[b], &other = out.accelerations[b];
+    const double length = model().length();
+    off = std::max({off, (one.a_WC - other.a_WC).norm(), length * (one.alpha_WB - other.alpha_WB).norm()});
+    size = std::max({size, one.a_WC.norm(), length * one.alpha_WB.norm()});
+  }
+  if (!(off <= kSameMotion * size)) return false;
+  out.accelerations = accelerations_;
+  out.reactions = reactions_;
+  return true;
+}
+
+void Augmented::least_norm(Evaluation& out, bool in_band) {
+  std::vector<JointVerdict>* verdicts = options_.verdicts ? &out.verdicts : nullptr;
+  // Where self-stresses cannot be told, verdicts say that nothing is determined.
+  if (!in_band) {
+    solver_.least_norm(out.bodies, input_, out.accelerations, out.reactions, out.couplings, verdicts);
+    return;
+  }
+  for (int k = 0; k < solver_.pieces(); ++k) {
+    PartSolver& piece = solver_.piece(k);
+    if (piece.mobility().rank == piece.mobility().rows) continue;
+    // In a band they are of least norm already: only what determines them is asked for.
+    VecX efforts = out.couplings;
+    const bool passes = passage_->passes(k);
+    piece.least_norm(out.bodies, input_, passes ? accelerations_ : out.accelerations, passes ? reactions_ : out.reactions,
+                     passes ? efforts : out.couplings, verdicts);
+  }
 }
 
 void Augmented::retract(const State& from, const VecX& u, State& to) const {
@@ -226,17 +280,27 @@ void Augmented::pull(const VecX& u, const VecX& v, VecX& u_dot) const {
   }
 }
 
-Verdict Augmented::project(Bodies& bodies, const VecX& wound) {
-  if (passes()) {
-    passage_->set_level(Passage::Level::Position);
-    Verdict verdict = in_band_->positions(bodies, wound, kNearlyClosed, 8);
-    passage_->set_level(Passage::Level::Velocity);
-    if (verdict.ok()) verdict = in_band_->velocities(bodies, wound);
-    passage_->set_level(Passage::Level::Acceleration);
-    return verdict;
+// Newton over the rows that hold in the band; the others, which are closed behind it, do not say how far it has come. Every
+// connected part by itself, as elsewhere.
+Verdict Augmented::project_in_band(Bodies& bodies, const VecX& wound) {
+  passage_->set_level(Passage::Level::Position);
+  Verdict verdict;
+  for (int iteration = 0; iteration <= kCorrections; ++iteration) {
+    verdict = passage_->close_parts(bodies, wound, kNearlyClosed, iteration == 0);
+    if (verdict.status != Status::NotConverged || iteration == kCorrections) break;
+    verdict = in_band_->positions(bodies, wound, std::numeric_limits<double>::max(), 1);
+    if (!verdict.ok()) break;
   }
+  passage_->set_level(Passage::Level::Velocity);
+  if (verdict.ok()) verdict = in_band_->velocities(bodies, wound);
+  passage_->set_level(Passage::Level::Acceleration);
+  return verdict;
+}
+
+Verdict Augmented::project(Bodies& bodies, const VecX& wound) {
+  if (passes_at(bodies)) return project_in_band(bodies, wound);
   // The drift of one step is tiny: two corrections reach round-off; 1e-6 is far above it and far below a wrong assembly.
-  const Verdict verdict = projection_.positions(bodies, wound, kNearlyClosed, 8);
+  const Verdict verdict = projection_.positions(bodies, wound, kNearlyClosed, kCorrections);
   return verdict.ok() ? projection_.velocities(bodies, wound) : verdict;
 }
 
@@ -244,6 +308,7 @@ Verdict Augmented::project(Bodies& bodies, const VecX& wound) {
 bool Augmented::adopt(const Change& change) {
   if (change.structure || !solver_.refresh()) return false;
   passage_.reset(), in_band_.reset();
+  counted_rank_ = -1;
   coupling_q_.setZero();
   q_.setZero();
   v_.setZero();

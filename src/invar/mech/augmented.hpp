@@ -41,9 +41,10 @@ class Augmented final : public Formulation {
   /// a turn). The outputs must have one entry per body and per joint. No heap.
   Verdict solve(const Bodies& bodies, const Load& load, Accelerations& accelerations, std::vector<Wrench>& reactions);
 
-  /// The same with turns counted, and what dampers and friction took in the last solve, W.
+  /// The same with turns counted, and what dampers and friction took in the last solve, W. Reactions may be left as they are
+  /// where nobody asks for them.
   Verdict solve(const Bodies& bodies, const Load& load, const VecX& wound, Accelerations& accelerations,
-                std::vector<Wrench>& reactions);
+                std::vector<Wrench>& reactions, bool wants_reactions = true);
   double dissipation() const { return dissipation_; }
 
   /// The parts of evaluate and settle that know no coordinates, for formulations that have others: everything at out.bodies, and
@@ -51,20 +52,28 @@ class Augmented final : public Formulation {
   Verdict evaluate_bodies(const VecX& wound, const Load& load, Evaluation& out);
   Verdict project(Bodies& bodies, const VecX& wound);
   double prepare_step(const Bodies& bodies, const VecX& wound, double h, bool whole);
-  /// Whether the present step passes a singular configuration: only then solve knows the equations there.
+  /// Whether the present step passes a singular configuration: only then solve knows the equations there. And whether they hold
+  /// at these bodies (a motion may begin in a band, and go on by a method that knows none).
   bool passes() const;
+  bool passes_at(const Bodies& bodies) const;
+  /// What the last evaluation in a band misses of the balance of forces, in parts of its terms: in a singular configuration
+  /// itself there need be no reactions that cause the motion.
+  double unbalanced() const;
   /// Whether it nears one, or leaves it.
   bool approaches() const;
 
   /// Rank, freedoms and how often they changed.
-  const Mobility& mobility() const override { return solver_.mobility(); }
+  const Mobility& mobility() const override;
   Unreduced& solver() { return solver_; }
   Projection& projection() { return projection_; }
 
  private:
   Verdict accelerate(const Bodies& bodies, const Load& load, const VecX* wound, bool reactions = true);
   Verdict solve_into(const Bodies& bodies, const Load& load, const VecX* wound, Accelerations& accelerations,
-                     std::vector<Wrench>& reactions);
+                     std::vector<Wrench>& reactions, bool wants_reactions);
+  Verdict project_in_band(Bodies& bodies, const VecX& wound);
+  void least_norm(Evaluation& out, bool in_band);
+  bool exactly_balanced(Evaluation& out);
 
   AugmentedOptions options_;
   std::vector<int> measured_;  // joints whose coordinates every call needs: passive parts, couplings
@@ -72,14 +81,17 @@ class Augmented final : public Formulation {
   Projection projection_;
   std::unique_ptr<Passage> passage_;     // where there are loops, once a motion has begun
   std::unique_ptr<Projection> in_band_;  // with its rows
-  Bodies bodies_;                        // of the state being worked on
-  Accelerations accelerations_;          // per body
-  std::vector<Wrench> reactions_;        // per joint
-  VecX q_, v_, efforts_;                 // joint coordinates, rates; commanded plus passive efforts
-  Port port_;                            // per body: the load and what tendons add
-  VecX coupling_q_;                      // per coupling: driving coordinate
-  KktInput input_;                       // of the last solve
-  double dissipation_ = 0;               // W
+  std::vector<bool> passed_;             // per piece of the solver: in a band before the step
+  int counted_rank_ = -1;                // of all pieces, before the step; -1: as the solver has it
+  mutable Mobility mobility_;
+  Bodies bodies_;                  // of the state being worked on
+  Accelerations accelerations_;    // per body
+  std::vector<Wrench> reactions_;  // per joint
+  VecX q_, v_, efforts_;           // joint coordinates, rates; commanded plus passive efforts
+  Port port_;                      // per body: the load and what tendons add
+  VecX coupling_q_;                // per coupling: driving coordinate
+  KktInput input_;                 // of the last solve
+  double dissipation_ = 0;         // W
 };
 
 }  // namespace invar

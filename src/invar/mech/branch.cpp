@@ -13,11 +13,8 @@ namespace {
 constexpr double kDifference = 1e-4;  // scaled; central differences of rows: 1e-8 by truncation, 1e-12 by rounding
 constexpr double kTrusted = 1e-3;     // singular values whose directions enter the curvature: rounding is enlarged to 1e-9
 constexpr double kRegular = 0.1;      // of its distance to x*: what σ of a node must reach, in parts of what is expected there
-constexpr double kLeastNoise = 1e-6;
-constexpr double kNoise = 1e3;      // times the gap, at most, is what stands out of a row that depends on others when closed
-constexpr double kAside = -0.3718;  // of a width: where roots are looked from
-constexpr double kVanished = 1e-9;  // of the largest singular value: as rank_of counts
-constexpr double kLocated = 1e-6;   // branches are known to 1e-9 or better: what is below it has vanished
+constexpr double kNoise = 1e3;        // times the gap, at most, is what stands out of a row that depends on others when closed
+constexpr double kAside = -0.3718;    // of a width: where roots are looked from
 constexpr double kPlaces[4] = {1, 1.6, 2.2, 2.8};
 constexpr std::size_t kNodes = 6;
 
@@ -52,9 +49,9 @@ LoopRank rank_of(const Loops& loops, std::size_t group, int regular, double null
   return out;
 }
 
-int rank_beyond_gaps(Loops& loops, std::size_t group, const LoopRank& seen, LoopWork& work) {
-  loops.residual(group, work.gap);
-  const double noise = std::max(kLeastNoise, kNoise * work.gap.norm());
+int rank_beyond_gaps(Loops& loops, std::size_t group, const LoopRank& seen, VecX& gap) {
+  loops.residual(group, gap);
+  const double noise = std::max(kLocatedSigma, kNoise * gap.norm());
   int counted = 0;
   for (Eigen::Index i = 0; i < seen.values.size(); ++i) counted += seen.values[i] > noise * seen.scale;
   return counted;
@@ -73,7 +70,7 @@ namespace {
 LoopRank weak_directions(const LoopRank& here, int regular, const MatX& slope) {
   LoopRank out = here;
   Eigen::Index known = 0;
-  while (known < regular && here.values[known] > kVanished * here.scale) ++known;
+  while (known < regular && here.values[known] > kNullSigma * here.scale) ++known;
   const MatX N = here.left.rightCols(here.left.cols() - known), K = here.right.rightCols(here.right.cols() - known);
   const Svd svd = full_svd(N.transpose() * slope * K);
   const Eigen::Index d = regular - known;
@@ -104,7 +101,7 @@ Ahead look_ahead(Loops& loops, std::size_t group, const LoopRank& here, int regu
   rows_at(-kDifference, work.back);
   work.J = (work.J - work.back) / (2 * kDifference);
   LoopRank turned;
-  const bool in_it = here.values[regular - 1] <= kVanished * here.scale;
+  const bool in_it = here.values[regular - 1] <= kNullSigma * here.scale;
   if (in_it) turned = weak_directions(here, regular, work.J);
   const LoopRank& at = in_it ? turned : here;
   work.product.leftCols(weak).noalias() = work.J * at.right.middleCols(first, weak);
@@ -133,6 +130,8 @@ void Branch::weights(double x, Weights& value, Weights& slope) const {
       value[i] *= (x - x_[static_cast<std::size_t>(j)]) * over;
     }
 }
+
+double spread(const VecX& t) { return 1 / t.lpNorm<Eigen::Infinity>(); }
 
 void Branch::complement(double x, MatX& G, MatX& dG) const {
   Weights w, dw;
@@ -196,7 +195,7 @@ Branch::Weakest Branch::weakest(Loops& loops, const VecX& wound) const {
       s2 = rank_at(x2, 0).sigma;
     }
   const double x = 0.5 * (low + high);
-  LoopRank rows = rank_at(x, kLocated);
+  LoopRank rows = rank_at(x, kLocatedSigma);
   return {x, q, std::move(rows)};
 }
 
@@ -239,7 +238,7 @@ bool Branch::weigh(Loops& loops, const VecX& wound) {
     loops.place(q, wound);
     const LoopRank at = rank_of(loops, group, rank);
     loops.jacobian(group, J);
-    if (!(at.sigma > kRegular * kRegular * half)) return false;
+    if (!(at.sigma > kRegular * kRegular * half / spread(t))) return false;
     MatX strong_rows(t.size(), static_cast<Eigen::Index>(strong.size()));
     for (std::size_t i = 0; i < strong.size(); ++i) strong_rows.col(static_cast<Eigen::Index>(i)) = J.row(strong[i]).transpose();
     MatX space = at.right.leftCols(rank);
@@ -250,7 +249,7 @@ bool Branch::weigh(Loops& loops, const VecX& wound) {
       space -= Q * (Q.transpose() * space);
       space -= Q * (Q.transpose() * space);
     }
-    G_.push_back(full_svd(space).left.leftCols(directions));
+    G_.push_back(leading_directions(space, directions));
   }
   const MatX reference = G_[x_.size() / 2];
   for (MatX& G : G_) {
@@ -262,27 +261,28 @@ bool Branch::weigh(Loops& loops, const VecX& wound) {
   return true;
 }
 
-bool Branch::build(Loops& loops, const VecX& wound, const VecX& curvature) {
+// q'' of the branch along x: Φ κ = -Φ' t over the directions that are known well.
+VecX Branch::curvature(Loops& loops, const VecX& wound) const {
+  MatX forth, back;
+  VecX q = q0;
+  loops.move(group, kDifference * t, q);
+  loops.place(q, wound);
+  loops.jacobian(group, forth);
+  q = q0;
+  loops.move(group, -kDifference * t, q);
+  loops.place(q, wound);
+  loops.jacobian(group, back);
+  loops.place(q0, wound);
+  const LoopRank here = rank_of(loops, group, rank);
+  const VecX wanted = -here.left.leftCols(here.values.size()).transpose() * ((forth - back) * t) / (2 * kDifference);
+  VecX out = VecX::Zero(t.size());
+  for (int i = 0; i < rank && here.values[i] > kTrusted * here.scale; ++i) out += wanted[i] / here.values[i] * here.right.col(i);
+  return out;
+}
+
+bool Branch::build(Loops& loops, const VecX& wound) {
   x_.clear(), u_.clear(), G_.clear();
-  VecX bend = curvature;
-  if (bend.size() == 0) {
-    // Φ κ = -Φ' t over the directions that are known well.
-    MatX forth, back;
-    VecX q = q0;
-    loops.move(group, kDifference * t, q);
-    loops.place(q, wound);
-    loops.jacobian(group, forth);
-    q = q0;
-    loops.move(group, -kDifference * t, q);
-    loops.place(q, wound);
-    loops.jacobian(group, back);
-    loops.place(q0, wound);
-    const LoopRank here = rank_of(loops, group, rank);
-    const VecX wanted = -here.left.leftCols(here.values.size()).transpose() * ((forth - back) * t) / (2 * kDifference);
-    bend = VecX::Zero(t.size());
-    for (int i = 0; i < rank && here.values[i] > kTrusted * here.scale; ++i)
-      bend += wanted[i] / here.values[i] * here.right.col(i);
-  }
+  const VecX bend = curvature(loops, wound);
 
   // From here to one end, then to the other: every node is near to those that are known.
   std::vector<double> at;

@@ -2,6 +2,7 @@
 #pragma once
 #include "invar/mech/dense.hpp"
 #include "invar/mech/loops.hpp"
+#include "invar/mech/loops_limits.hpp"
 
 namespace invar {
 
@@ -14,7 +15,7 @@ struct LoopRank {
   MatX left, right;  ///< their vectors
 };
 /// `regular`: rank at regular configurations; 0: as counted. `null`: what counts as zero, in parts of the largest value.
-LoopRank rank_of(const Loops& loops, std::size_t group, int regular, double null = 1e-9);
+LoopRank rank_of(const Loops& loops, std::size_t group, int regular, double null = kNullSigma);
 
 /// Memory for looking at the rows of one group again and again without the heap.
 struct LoopWork {
@@ -27,7 +28,7 @@ struct LoopWork {
 };
 void rank_of(const Loops& loops, std::size_t group, int regular, double null, LoopWork& work, LoopRank& out);
 /// The rank that stands out of what gaps and rounding leave of rows that depend on others where loops are closed.
-int rank_beyond_gaps(Loops& loops, std::size_t group, const LoopRank& seen, LoopWork& work);
+int rank_beyond_gaps(Loops& loops, std::size_t group, const LoopRank& seen, VecX& gap);
 
 /// Where the straight line from q along the unit tangent t (scaled, of the group) first meets a singular configuration, to first
 /// order: Σ + x NᵀΦ'G loses rank, N, Σ, G the singular triples at q below `weak` of the largest.
@@ -37,9 +38,13 @@ struct Ahead {
   int directions = 0;  ///< that lose rank within `width` of it
 };
 Ahead look_ahead(Loops& loops, std::size_t group, const LoopRank& here, int regular, const VecX& q, const VecX& wound,
-                 const VecX& t, double least, double width, double weak = 0.35);
+                 const VecX& t, double least, double width, double weak = kWatchedSigma);
 Ahead look_ahead(Loops& loops, std::size_t group, const LoopRank& here, int regular, const VecX& q, const VecX& wound,
                  const VecX& t, double least, double width, double weak, LoopWork& work);
+
+/// How far a group goes along the unit tangent t, measured over all its freedoms, while the one that moves most goes one radian,
+/// or one length of the group: widths of bands are those of single joints, however many move together.
+double spread(const VecX& t);
 
 /// The branch of a motion through a singular configuration of one group of loops, known by regular configurations on both sides
 /// (nodes), which are closed over all rows. Coordinate: x = tᵀ (q ⊖ q0), scaled. Between the nodes the complement of the tangent,
@@ -56,9 +61,8 @@ class Branch {
   double half = 0;          ///< half-width of the band in which Ĝ replaces the weak rows
   std::vector<int> strong;  ///< rows of the group that keep full rank
 
-  /// Nodes at centre ± half {1, 1.6, 2.2, 2.8}. `curvature` (scaled, may be empty): q'' of the motion along x, where there is
-  /// more than one freedom. False where fewer than six are found.
-  bool build(Loops& loops, const VecX& wound, const VecX& curvature = {});
+  /// Nodes at centre ± half {1, 1.6, 2.2, 2.8}. False where fewer than six are found.
+  bool build(Loops& loops, const VecX& wound);
 
   /// Ĝ and dĜ/dx: freedoms of the group x directions.
   void complement(double x, MatX& G, MatX& dG) const;
@@ -80,6 +84,7 @@ class Branch {
  private:
   bool add_node(Loops& loops, const VecX& wound, double at, const VecX& curvature);
   bool weigh(Loops& loops, const VecX& wound);
+  VecX curvature(Loops& loops, const VecX& wound) const;
   static constexpr int kMost = 8;  // nodes
   using Weights = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kMost, 1>;
   void weights(double x, Weights& value, Weights& slope) const;

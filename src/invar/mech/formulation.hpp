@@ -44,6 +44,7 @@ struct Mobility {
   long changes = 0;            ///< how often the rank changed since the start
   long charts = 0;             ///< how often other independent coordinates were taken
   bool near_singular = false;  ///< the last solve met a row that nearly depends on the others
+  bool not_passed = false;     ///< a singular configuration is near for which Passage found no branch: all rows are solved
 };
 
 /// One view of a Model: owns the coordinates and the solver, knows nothing of time, files or control.

@@ -28,18 +28,14 @@ int root(std::vector<int>& of, int i) {
 
 }  // namespace
 
-double moved(const Bodies& from, const Bodies& to, double length) {
-  double largest = 0;
-  for (std::size_t b = 0; b < from.size(); ++b) {
-    const double turn = 2 * (from[b].q_WB.conjugate() * to[b].q_WB).vec().norm();
-    largest = std::max({largest, turn, (to[b].p_WC - from[b].p_WC).norm() / length});
-  }
-  return largest;
-}
-
 Eigen::Index Loops::Group::place_of(int freedom) const {
   const auto found = std::find(freedoms.begin(), freedoms.end(), freedom);
   return found == freedoms.end() ? -1 : found - freedoms.begin();
+}
+
+int Loops::Group::joint() const {
+  const auto found = std::find_if(rows.begin(), rows.end(), [](const Row& row) { return row.joint >= 0; });
+  return found == rows.end() ? -1 : found->joint;
 }
 
 Loops::Loops(const Model& model)
@@ -115,9 +111,49 @@ void Loops::find_groups() {
   }
   for (int f = 0; f < tree_.nv(); ++f)
     if (const int g = group[size(root(of, f))]; g >= 0) groups_[size(g)].freedoms.push_back(f);
+  for (Group& g : groups_) find_bodies(g);
   line_.reserve(size(tree_.nv()));
   by_ = VecX::Zero(tree_.nv());
   for (Group& g : groups_) g.length = model.length(), g.scale = VecX::Ones(static_cast<Eigen::Index>(g.freedoms.size()));
+}
+
+// Nodes come inner ones first, and loops that share a freedom ride on bodies one of which carries the other: the innermost node
+// of the group hangs on what carries them all. (Couplings may join loops that ride on different bodies: then what they ride on
+// counts as moving.)
+void Loops::find_bodies(Group& g) const {
+  std::vector<bool> moves(tree_.nodes().size(), false);
+  for (const int f : g.freedoms) moves[tree_.node_of_freedom(f)] = true;
+  const auto innermost = std::find(moves.begin(), moves.end(), true);
+  if (innermost == moves.end()) return;
+  const int inner = tree_.nodes()[static_cast<std::size_t>(innermost - moves.begin())].inner;
+  g.carrier = inner < 0 ? kWorld : tree_.nodes()[size(inner)].body;
+  for (std::size_t n = 0; n < moves.size(); ++n)
+    if (moves[n]) g.bodies.push_back(tree_.nodes()[n].body);
+}
+
+double Loops::moved(std::size_t group, const Bodies& from, const Bodies& to) const {
+  const Group& g = groups_[group];
+  const BodyState a = body_state(from, g.carrier), b = body_state(to, g.carrier);
+  double largest = 0;
+  for (const int i : g.bodies) {
+    const BodyState &before = from[size(i)], &after = to[size(i)];
+    const Quat turn = (a.q_WB.conjugate() * before.q_WB).conjugate() * (b.q_WB.conjugate() * after.q_WB);
+    const Vec3 by = b.q_WB.conjugate() * (after.p_WC - b.p_WC) - a.q_WB.conjugate() * (before.p_WC - a.p_WC);
+    largest = std::max({largest, 2 * turn.vec().norm(), by.norm() / g.length});
+  }
+  return largest;
+}
+
+double Loops::speed(std::size_t group, const Bodies& bodies) const {
+  const Group& g = groups_[group];
+  const BodyState a = body_state(bodies, g.carrier);
+  double largest = 0;
+  for (const int i : g.bodies) {
+    const BodyState& s = bodies[size(i)];
+    const Vec3 v = s.v_WC - a.v_WC - a.w_WB.cross(s.p_WC - a.p_WC);
+    largest = std::max({largest, (s.w_WB - a.w_WB).norm(), v.norm() / g.length});
+  }
+  return largest;
 }
 
 // Joint points of the group: of its freedoms, and of its rows.
@@ -135,7 +171,8 @@ void Loops::measure_lengths(const Bodies& bodies) {
       points.push_back(bodies_[size(model_.joints()[size(row.joint)].child)].p_WC + at.arm_child);
     }
     double length = 0;
-    for (const Vec3& a : points) length = std::max(length, (a - points[0]).norm());
+    for (std::size_t i = 0; i < points.size(); ++i)
+      for (std::size_t k = 0; k < i; ++k) length = std::max(length, (points[i] - points[k]).norm());
     g.length = length > 0 ? length : model_.length();
     for (std::size_t i = 0; i < g.freedoms.size(); ++i) {
       const JointNode& n = tree_.nodes()[tree_.node_of_freedom(g.freedoms[i])];
@@ -174,6 +211,19 @@ void Loops::entries(const Group& g, const Row& row, const JointAt& at, const Vec
   }
 }
 
+// A row of unit size over the two freedoms: what the driven one counts in it, and the slope.
+double Loops::coupling_row(const Group& g, const Coupling& coupling, double& slope) const {
+  const Joint &joint = model_.joints()[size(coupling.joint)], &of = model_.joints()[size(coupling.of)];
+  JointAt driving;
+  joint_at(model_, coupling.of, bodies_, false, driving);
+  double q = driving.q[coupling.of_freedom];
+  if (winds(of.kind, coupling.of_freedom)) q = nearest_turn(q, wound_[of.v0 + coupling.of_freedom]);
+  slope = driven_by(coupling, q).slope;
+  const double unit = turns(joint.kind, coupling.freedom) ? 1 : 1 / g.length;
+  const double ratio = slope * unit * (turns(of.kind, coupling.of_freedom) ? 1 : g.length);
+  return unit / std::sqrt(1 + ratio * ratio);
+}
+
 void Loops::jacobian(std::size_t group, MatX& out) const {
   const Group& g = groups_[group];
   const auto columns = static_cast<Eigen::Index>(g.freedoms.size());
@@ -207,14 +257,10 @@ void Loops::jacobian(std::size_t group, MatX& out) const {
           entries(g, Row{.joint = j}, there, there.dual.col(k), factor, line.data());
         }
       };
-      const Joint& of = model_.joints()[size(coupling.of)];
-      JointAt driving;
-      joint_at(model_, coupling.of, bodies_, false, driving);
-      double q = driving.q[coupling.of_freedom];
-      if (winds(of.kind, coupling.of_freedom)) q = nearest_turn(q, wound_[of.v0 + coupling.of_freedom]);
-      const double unit = turns(model_.joints()[size(coupling.joint)].kind, coupling.freedom) ? 1 : 1 / g.length;
+      double slope = 0;
+      const double unit = coupling_row(g, coupling, slope);
       add(coupling.joint, coupling.freedom, unit);
-      add(coupling.of, coupling.of_freedom, -unit * driven_by(coupling, q).slope);
+      add(coupling.of, coupling.of_freedom, -unit * slope);
     }
     for (Eigen::Index i = 0; i < columns; ++i) out(static_cast<Eigen::Index>(r), i) = line[static_cast<std::size_t>(i)];
   }
@@ -246,8 +292,8 @@ void Loops::residual(std::size_t group, VecX& out) {
         measured = true;
       }
       const Coupling& c = model_.couplings()[size(row.coupling)];
-      value = coupling_residual(model_, row.coupling, q_) *
-              (turns(model_.joints()[size(c.joint)].kind, c.freedom) ? 1 : 1 / g.length);
+      double slope = 0;
+      value = coupling_residual(model_, row.coupling, q_) * coupling_row(g, c, slope);
     }
   }
 }
@@ -315,11 +361,8 @@ bool Loops::close(std::size_t group, int rank, const VecX& wound, VecX& q) {
     if (k > 4 && now > 0.9 * last && now > kClosed) return false;
     last = now;
     jacobian(group, J);
-    const Svd svd = full_svd(J);
-    auto n = std::min<Eigen::Index>(rank, svd.values.size());
-    while (n > 0 && !(svd.values[n - 1] > kNull * svd.values[0])) --n;
-    if (n == 0) return false;
-    by = svd.right.leftCols(n) * (svd.left.leftCols(n).transpose() * r).cwiseQuotient(svd.values.head(n));
+    by = least_norm_solution(J, r, kNull, rank);
+    if (by.isZero(0)) return false;
     if (!(by.norm() < 1)) return false;
     move(group, -by, q);
   }

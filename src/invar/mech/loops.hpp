@@ -10,8 +10,7 @@ namespace invar {
 ///   rank of all rows = rows of the tree + Σ rank Φ_g,
 /// and a configuration is singular where some Φ_g loses rank. Pure numbers: rows are unit rows at their joints, angles are
 /// measured over the length of the group (the largest distance between its joints), so neither units nor other parts matter.
-/// Dense and small: for decisions that are rare, not for every step. Construction and
-/// close allocate.
+/// Dense and small: for decisions that are rare, not for every step. Construction and close allocate.
 class Loops {
  public:
   explicit Loops(const Model& model);
@@ -30,12 +29,16 @@ class Loops {
   struct Group {
     std::vector<int> freedoms;  ///< of the tree
     std::vector<Row> rows;
-    double length = 0;  ///< m
-    VecX scale;         ///< per freedom: m of motion per unit, over `length`: 1 for angles, 1/length for displacements
+    double length = 0;        ///< m
+    VecX scale;               ///< per freedom: m of motion per unit, over `length`: 1 for angles, 1/length for displacements
+    std::vector<int> bodies;  ///< that its freedoms move
+    int carrier = kWorld;     ///< the body that all of them ride on
 
     /// Where a freedom of the tree is among those of the group; -1: nowhere.
     Eigen::Index place_of(int freedom) const;
     double scale_of(int freedom) const { return scale[place_of(freedom)]; }
+    /// A joint outside the tree that closes it; -1: couplings only.
+    int joint() const;
   };
 
   const Model& model() const { return model_; }
@@ -64,11 +67,18 @@ class Loops {
   /// Rates of the group's freedoms out of those of the tree, scaled.
   void rates(std::size_t group, const VecX& v, VecX& out) const;
 
+  /// How far the bodies of a group have moved between two states, as seen from the body that carries them: the largest turn, or
+  /// displacement over its length. And how fast they do.
+  double moved(std::size_t group, const Bodies& from, const Bodies& to) const;
+  double speed(std::size_t group, const Bodies& bodies) const;
+
   /// Closes the group from q nearby by Newton's method over all its rows, taken to have this rank; false where that fails.
   bool close(std::size_t group, int rank, const VecX& wound, VecX& q);
 
  private:
   void find_groups();
+  void find_bodies(Group& g) const;
+  double coupling_row(const Group& g, const Coupling& coupling, double& slope) const;
   void entries(const Group& g, const Row& row, const JointAt& at, const Vec6& line, double factor, double* out) const;
 
   const Model& model_;
@@ -85,8 +95,5 @@ class Loops {
   mutable std::vector<double> line_;  // per freedom of a group
   mutable VecX by_;                   // per freedom of the tree
 };
-
-/// How far bodies have moved between two states: the largest turn, or displacement over `length`.
-double moved(const Bodies& from, const Bodies& to, double length);
 
 }  // namespace invar

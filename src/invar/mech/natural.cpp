@@ -20,6 +20,9 @@ Natural::Natural(const Model& model, const NaturalOptions& options)
       equations_(coordinates_),
       unreduced_(model),
       bodies_(model.bodies().size()),
+      moving_(model.bodies().size()),
+      accelerations_(model.bodies().size()),
+      reactions_(model.joints().size()),
       q_(VecX::Zero(model.nq())),
       v_(VecX::Zero(model.nv())),
       a_(VecX::Zero(coordinates_.size())) {
@@ -52,7 +55,8 @@ void assemble_natural(const Natural& natural, const VecX& x, NaturalElimination&
 }
 
 Verdict Natural::accelerate(const State& x, const Load& load) {
-  const bool in_band = unreduced_.passes();
+  if (unreduced_.passes()) bodies(x, bodies_);
+  const bool in_band = unreduced_.passes_at(bodies_);
   if (const Verdict verdict = in_band ? Verdict{} : equations_.factor(x.q, x.v); !verdict.ok()) return verdict;
   a_.setZero();
   forces_.add_gravity(1, a_);
@@ -66,17 +70,14 @@ Verdict Natural::accelerate(const State& x, const Load& load) {
 // Where a singular configuration is passed: from the unreduced accelerations. Stored like velocities they give α × d; the rest of
 // a director's acceleration is w × (w × d).
 Verdict Natural::accelerate_in_band(const State& x, const Load& load) {
-  bodies(x, bodies_);
-  Accelerations accelerations(bodies_.size());
-  std::vector<Wrench> reactions(model().joints().size());
-  if (const Verdict verdict = unreduced_.solve(bodies_, load, x.wound, accelerations, reactions); !verdict.ok()) return verdict;
-  Bodies moving = bodies_;
-  for (std::size_t b = 0; b < moving.size(); ++b)
-    moving[b].v_WC = accelerations[b].a_WC, moving[b].w_WB = accelerations[b].alpha_WB;
-  VecX unused;
-  coordinates_.store(moving, unused, a_);
+  if (const Verdict verdict = unreduced_.solve(bodies_, load, x.wound, accelerations_, reactions_, false); !verdict.ok())
+    return verdict;
+  moving_ = bodies_;
+  for (std::size_t b = 0; b < moving_.size(); ++b)
+    moving_[b].v_WC = accelerations_[b].a_WC, moving_[b].w_WB = accelerations_[b].alpha_WB;
+  coordinates_.store(moving_, unused_, a_);
   const int per_body = coordinates_.per_body(), n = coordinates_.plane() ? 2 : 3;
-  for (int b = 0; b < static_cast<int>(moving.size()); ++b)
+  for (int b = 0; b < static_cast<int>(moving_.size()); ++b)
     for (int i = per_body - (n == 2 ? 2 : 9); i < per_body; i += n) {
       const Vec3& w = bodies_[static_cast<std::size_t>(b)].w_WB;
       if (n == 2) {

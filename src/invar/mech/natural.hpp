@@ -57,9 +57,13 @@ class Natural final : public Formulation {
   NaturalCoordinates coordinates_;
   NaturalForces forces_;
   NaturalReduced equations_;
-  Augmented unreduced_;         // reactions, verdicts, projection
-  std::vector<MatX> mass_;      // per body: its block
-  Bodies bodies_;               // per body
+  Augmented unreduced_;     // reactions, verdicts, projection
+  std::vector<MatX> mass_;  // per body: its block
+  Bodies bodies_;           // per body
+  Bodies moving_;           // per body, in bands: accelerations as velocities
+  Accelerations accelerations_;
+  std::vector<Wrench> reactions_;
+  VecX unused_;
   VecX q_, v_;                  // joint coordinates and rates
   VecX a_;                      // like x: forces, then accelerations
   NaturalForces::Power power_;  // of the load

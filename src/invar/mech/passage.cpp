@@ -7,78 +7,96 @@
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/dense.hpp"
 #include "invar/mech/kinematics.hpp"
+#include "invar/mech/loops_limits.hpp"
+#include "invar/mech/part_solver.hpp"
+#include "invar/mech/unreduced.hpp"
 
 namespace invar {
 namespace {
 
-constexpr std::size_t kLargest = 160;  // freedoms of a group
-constexpr double kHalf = 0.05;         // half-width of a band: radians, or parts of the length of the group
-constexpr double kLeastHalf = 0.01;
-constexpr double kWatched = 0.35;  // σ below which the way ahead is looked at
-constexpr double kSteep = 2;       // how much faster than bodies turn the sine of the weakest row may fall
-constexpr double kLongest = 0.25;  // rad; of an error-controlled step where σ is watched
-constexpr double kResolved = 0.1;  // rad; fixed steps that are longer do not see a band
-constexpr double kBeyond = 1.15;   // steps inside a band aim at this part of its half-width
+constexpr double kSteep = 2;        // how much faster than bodies turn the sine of the weakest row may fall
+constexpr double kLongest = 0.15;   // rad; of an error-controlled step where σ is watched
+constexpr double kResolved = 0.06;  // rad; fixed steps that are longer do not see a band
+constexpr double kBeyond = 1.15;    // steps inside a band aim at this part of its half-width
+constexpr double kFollows = 1e-5;   // of the rates: what a motion that begins on a branch may have across it
+constexpr double kSameState = 1e-9;
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
-double speed_of(const Bodies& bodies, double length) {
-  double largest = 0;
-  for (const BodyState& b : bodies) largest = std::max({largest, b.w_WB.norm(), b.v_WC.norm() / length});
-  return largest;
-}
-
 }  // namespace
 
-Passage::Passage(const Model& model)
+Passage::Passage(const Model& model, Unreduced& others)
     : model_(model),
+      others_(others),
       loops_(model),
-      assembly_(model),
-      first_row_of_joint_(model.joints().size(), -1),
-      row_of_coupling_(model.couplings().size(), -1),
+      scales_(scales_of(model)),
+      pieces_(pieces_by_loops(model, scales_)),
+      freedoms_of_piece_(pieces_.size(), 0),
+      parts_(pieces_.size()),
+      closing_(scales_.parts.size()),
       regular_(loops_.groups().size(), 0),
-      at_(model.joints().size()),
-      T_(MatX::Zero(6 * static_cast<Eigen::Index>(model.bodies().size()), loops_.tree().nv())),
-      tau_(VecX::Zero(T_.rows())),
-      x_(tau_),
-      F_(VecX::Zero(assembly_.problem().structure.rows())) {
-  const KktStructure& structure = assembly_.problem().structure;
-  for (int block = structure.blocks(); block-- > 0;) {  // rotors come after the rows of their joints
-    if (assembly_.joint_of_block(block) >= 0)
-      first_row_of_joint_[size(assembly_.joint_of_block(block))] = structure.block(block).first_row;
-    if (assembly_.coupling_of_block(block) >= 0)
-      row_of_coupling_[size(assembly_.coupling_of_block(block))] = structure.block(block).first_row;
-  }
+      dropped_(model.joints().size(), 0),
+      dropped_couplings_(model.couplings().size(), false),
+      q_(VecX::Zero(model.nq())),
+      rates_(VecX::Zero(model.nv())) {
+  std::vector<int> piece_of_body(model.bodies().size(), 0);
+  for (std::size_t p = 0; p < pieces_.size(); ++p)
+    for (const int b : pieces_[p].bodies) piece_of_body[size(b)] = static_cast<int>(p);
+  for (const JointNode& n : loops_.tree().nodes()) freedoms_of_piece_[size(piece_of_body[size(n.body)])] += n.nv;
   for (std::size_t g = 0; g < loops_.groups().size(); ++g) {
-    too_large_.push_back(loops_.groups()[g].freedoms.size() > kLargest);
+    const Loops::Group& group = loops_.groups()[g];
+    piece_of_group_.push_back(piece_of_body[size(group.bodies.front())]);
     watched_.emplace_back();
-    if (!too_large_[g]) watched_[g].emplace(Watched{LoopWork(loops_, g), {}, {}});
+    if (group.freedoms.size() <= kLargestGroup && size(freedoms_of_piece_[size(piece_of_group_[g])]) <= kLargestPart)
+      watched_[g].emplace(Watched{LoopWork(loops_, g), {}, {}});
   }
+}
+
+Branch* Passage::passing(std::size_t group) {
+  const auto found = std::find_if(active_.begin(), active_.end(), [&](const Branch& b) { return b.group == group; });
+  return found == active_.end() ? nullptr : &*found;
+}
+
+bool Passage::passes(int piece) const {
+  return std::any_of(active_.begin(), active_.end(), [&](const Branch& b) { return piece_of_group_[b.group] == piece; });
+}
+
+bool Passage::failing() const {
+  for (std::size_t g = 0; g < watched_.size(); ++g)
+    if (watched_[g] ? watched_[g]->failing : loops_.groups()[g].freedoms.size() <= kLargestGroup) return true;
+  return false;
+}
+
+// Methods that bring their own equations never prepare a step: their states are in a band where the motion begins, if at all.
+bool Passage::holds_at(const Bodies& bodies) const {
+  if (!active() || !begun_) return active();
+  for (std::size_t b = 0; b < bodies.size(); ++b)
+    if ((bodies[b].p_WC - before_[b].p_WC).norm() > kSameState * model_.length() ||
+        (bodies[b].q_WB.conjugate() * before_[b].q_WB).vec().norm() > kSameState)
+      return false;
+  return true;
 }
 
 // The rank at regular configurations: counted here, and, because a motion may begin in a singular one, on both sides of it along
 // the motion, and where [initial] closes.
 void Passage::begin(const Bodies& bodies, const VecX& wound) {
   active_.clear();
-  active_.reserve(regular_.size());
   ++version_;
   before_ = bodies;
   wound_ = wound;
-  budget_ = 0;
-  begun_ = true;
+  watching_ = false;
   loops_.measure_lengths(bodies);
   std::fill(regular_.begin(), regular_.end(), 0);
-  loops_.tree().measure(bodies, wound, now_.q, now_.v);
-  seen_ = now_;
-  for (std::size_t g = 0; g < regular_.size(); ++g)
-    if (!too_large_[g]) loops_.rates(g, now_.v, watched_[g]->t);
-  loops_.place(now_.q, wound);
-  for (std::size_t g = 0; g < regular_.size(); ++g)
-    if (!too_large_[g]) learn_rank(g);
+  loops_.tree().measure(bodies, wound, seen_.q, seen_.v);
   VecX q, v, initial;
   loops_.tree().measure(invar::place(model_, JointState::initial(model_)), wound, initial, v);
   for (std::size_t g = 0; g < regular_.size(); ++g) {
-    if (too_large_[g]) continue;
+    if (!watched_[g]) continue;
+    watched_[g]->budget = 0;
+    watched_[g]->failing = false;
+    loops_.rates(g, seen_.v, watched_[g]->t);
+    loops_.place(seen_.q, wound);
+    learn_rank(g);
     const auto most = static_cast<int>(std::min(loops_.groups()[g].rows.size(), loops_.groups()[g].freedoms.size()));
     const auto learn = [&](VecX& at) {
       if (!loops_.close(g, most, wound, at)) return;
@@ -86,39 +104,83 @@ void Passage::begin(const Bodies& bodies, const VecX& wound) {
       learn_rank(g);
     };
     learn(initial);
-    const double rate = watched_[g]->t.norm();
-    for (const double x : {2 * kHalf, -2 * kHalf}) {
+    const double rate = watched_[g]->t.lpNorm<Eigen::Infinity>();
+    for (const double x : {2 * kBandHalf, -2 * kBandHalf}) {
       if (!(rate > 0)) continue;
-      q = now_.q;
+      q = seen_.q;
       loops_.move(g, x / rate * watched_[g]->t, q);
       learn(q);
     }
   }
+  begin_in_bands(wound);
+  begun_ = true;
+}
+
+// What is asked for before the first step is computed by the equations that the first step will have, if the motion is on a
+// branch: otherwise no equations have a solution, and whoever solves says so.
+void Passage::begin_in_bands(const VecX& wound) {
+  for (std::size_t g = 0; g < regular_.size(); ++g) {
+    if (!watched_[g] || regular_[g] == 0) continue;
+    Watched& w = *watched_[g];
+    const double rate = w.t.norm();
+    if (!(rate > 0)) continue;
+    w.t /= rate;
+    loops_.place(seen_.q, wound);
+    rank_of(loops_, g, regular_[g], kNullSigma, w.work, w.here);
+    if (!(w.here.sigma < kWatchedSigma)) continue;
+    const double half = kBandHalf * spread(w.t);
+    const Ahead ahead = look_ahead(loops_, g, w.here, regular_[g], seen_.q, wound, w.t, -2 * half, half, kWatchedSigma, w.work);
+    if (!ahead.found || std::abs(ahead.x) > half) continue;
+    enter(g, seen_, wound, w.t, ahead.x, ahead.directions, half);
+    w.failing = false;
+    if (const Branch* branch = passing(g); branch && !follows(*branch, seen_)) {
+      std::erase_if(active_, [&](const Branch& b) { return b.group == g; });
+      if (passes(piece_of_group_[g])) choose_rows(piece_of_group_[g]);
+    }
+  }
+}
+
+bool Passage::follows(const Branch& branch, const Seen& at) {
+  MatX G, dG;
+  branch.complement(0, G, dG);
+  loops_.rates(branch.group, at.v, u_);
+  return (G.transpose() * u_).norm() <= kFollows * u_.norm();
 }
 
 // Where the loops stand.
 void Passage::learn_rank(std::size_t group) {
   Watched& w = *watched_[group];
-  rank_of(loops_, group, regular_[group], 1e-9, w.work, w.here);
-  regular_[group] = std::max(regular_[group], rank_beyond_gaps(loops_, group, w.here, w.work));
+  rank_of(loops_, group, regular_[group], kNullSigma, w.work, w.here);
+  regular_[group] = std::max(regular_[group], rank_beyond_gaps(loops_, group, w.here, w.work.gap));
 }
 
-double Passage::prepare(const Bodies& bodies, const VecX& wound, double h, bool whole, double sine) {
+double Passage::prepare(const Bodies& bodies, const VecX& wound, double h, bool whole) {
   if (regular_.empty()) return h;
-  const double reach = h * speed_of(bodies, model_.length());
-  budget_ -= moved(before_, bodies, model_.length());
-  before_ = bodies;
-  // Nothing to look at where the weakest row is strong, or gains strength, or nothing was near and the motion has come no
-  // further.
-  // A motion that begins in a singular configuration has a strong weakest row, because the solver has set the weak one aside.
-  const bool strong = !begun_ && (sine > kSteep * (reach + kHalf) || (sine > sine_ && sine > kSteep * reach));
+  // A motion that begins in a singular configuration has a strong weakest row, because the solver has set the weak one aside. Its
+  // band was chosen without knowing the step.
+  const bool begins = begun_;
+  if (begins && active()) active_.clear(), ++version_;
   begun_ = false;
-  sine_ = sine;
-  if (active_.empty() && (strong || budget_ > reach)) {
-    watching_ = watching_ && budget_ < 3 * kHalf;
+  // Nothing to look at where the weakest row of a part is strong, or gains strength, or nothing was near and the motion has come
+  // no further.
+  bool near = active(), close = false;
+  for (std::size_t g = 0; g < regular_.size(); ++g) {
+    if (!watched_[g]) continue;
+    Watched& w = *watched_[g];
+    const double reach = h * loops_.speed(g, bodies), sine = others_.piece(piece_of_group_[g]).mobility().sine;
+    w.budget -= loops_.moved(g, before_, bodies);
+    const bool strong = !begins && (sine > kSteep * (reach + kBandHalf) || (sine > w.sine && sine > kSteep * reach));
+    w.sine = sine;
+    w.near = passing(g) || !(strong || w.budget > reach);
+    near = near || w.near;
+    close = close || w.budget < 3 * kBandHalf;
+  }
+  before_ = bodies;
+  if (!near) {
+    watching_ = watching_ && close;
     return h;
   }
-  watching_ = !active_.empty();
+  watching_ = active();
 
   wound_ = wound;
   Seen& at = seen_;
@@ -137,31 +199,38 @@ double Passage::prepare(const Bodies& bodies, const VecX& wound, double h, bool 
 
 // Bands that the motion has left on either side; where there is more than one freedom, bands are made anew from where it is now.
 bool Passage::leave(const Seen& at) {
-  const std::size_t before = active_.size();
+  std::vector<int> left;
   std::erase_if(active_, [&](const Branch& branch) {
     loops_.difference(branch.group, branch.q0, at.q, u_);
-    return !(std::abs(branch.t.dot(u_) - branch.centre) <= branch.half);
+    if (std::abs(branch.t.dot(u_) - branch.centre) <= branch.half) return false;
+    left.push_back(piece_of_group_[branch.group]);
+    return true;
   });
-  if (active_.size() != before && !active_.empty()) choose_rows();
-  return active_.size() != before;
+  for (const int piece : left)
+    if (passes(piece)) choose_rows(piece);
+  return !left.empty();
 }
 
 double Passage::look(const Bodies& bodies, const Seen& at, const VecX& wound, double h, bool whole) {
   double longest = h;
-  const double speed = speed_of(bodies, model_.length());
-  budget_ = std::numeric_limits<double>::infinity();
   for (std::size_t g = 0; g < regular_.size(); ++g) {
-    if (too_large_[g]) continue;
+    if (!watched_[g] || !watched_[g]->near) continue;
+    Watched& w = *watched_[g];
+    w.budget = std::numeric_limits<double>::infinity();
     const auto freedoms = static_cast<double>(loops_.groups()[g].freedoms.size());
-    const bool passing = std::any_of(active_.begin(), active_.end(), [&](const Branch& b) { return b.group == g; });
-    if (passing && freedoms - regular_[g] <= 1) continue;
+    if (passing(g) && freedoms - regular_[g] <= 1) {
+      w.budget = 0;
+      continue;
+    }
     loops_.place(at.q, wound);
     learn_rank(g);
     if (regular_[g] == 0) continue;
-    LoopRank& here = watched_[g]->here;
+    LoopRank& here = w.here;
     here.sigma = here.values[regular_[g] - 1] / here.scale;
-    budget_ = std::min(budget_, std::max(here.sigma, 0.1 * kHalf) / (2 * std::sqrt(freedoms)));
-    if (here.sigma < std::max(kWatched, 2 * h * speed)) longest = std::min(longest, approach(g, at, wound, h, whole));
+    w.budget = std::max(here.sigma, 0.1 * kBandHalf) / (2 * std::sqrt(freedoms));
+    w.failing = false;
+    if (here.sigma < std::max(kWatchedSigma, 2 * h * loops_.speed(g, bodies)))
+      longest = std::min(longest, approach(g, at, wound, h, whole));
   }
   return longest;
 }
@@ -173,17 +242,16 @@ double Passage::approach(std::size_t g, const Seen& at, const VecX& wound, doubl
   const double rate = t.norm();
   if (!(rate * h > 1e-12)) return h;
   t /= rate;
-  if (whole && h * rate > kResolved) return h;
-  const auto passing = std::find_if(active_.begin(), active_.end(), [&](const Branch& b) { return b.group == g; });
-  const double half = passing != active_.end() ? passing->half : std::max(kHalf, whole ? 3 * h * rate : 0.0);
-  const Ahead ahead =
-      look_ahead(loops_, g, w.here, regular_[g], at.q, wound, t, -2 * half, half, std::max(kWatched, 2 * h * rate), w.work);
-  if (!ahead.found) return whole ? h : std::min(h, kLongest / rate);
+  const double wide = spread(t), longest = kLongest * wide / rate;
+  if (whole && h * rate > kResolved * wide) return h;
+  const Branch* band = passing(g);
+  const double half = band ? band->half : std::max(kBandHalf * wide, whole ? 3 * h * rate : 0.0);
+  const Ahead ahead = look_ahead(loops_, g, w.here, regular_[g], at.q, wound, t, -2 * half, half,
+                                 std::max(kWatchedSigma, 2 * h * rate / wide), w.work);
+  if (!ahead.found) return whole ? h : std::min(h, longest);
   watching_ = true;
-  if (passing != active_.end()) {  // several freedoms: anew from here
-    const int directions = passing->directions;
-    active_.erase(passing);
-    enter(g, at, wound, t, ahead.x, directions, half);
+  if (band) {  // several freedoms: anew from here; the band as it was serves where that fails
+    enter(g, at, wound, t, ahead.x, band->directions, half);
     return h;
   }
   const double edge = ahead.x - half;
@@ -191,47 +259,132 @@ double Passage::approach(std::size_t g, const Seen& at, const VecX& wound, doubl
     enter(g, at, wound, t, ahead.x, ahead.directions, half);
     return h;
   }
-  if (ahead.x < 0) return whole ? h : std::min(h, kLongest / rate);
+  if (ahead.x < 0) return whole ? h : std::min(h, longest);
   // Far away the place is known roughly: go there in several steps.
-  return std::min({h, (ahead.x > 3 * half ? 0.8 : 1.0) * edge / rate, kLongest / rate});
+  return std::min({h, (ahead.x > 3 * half ? 0.8 : 1.0) * edge / rate, longest});
 }
 
-bool Passage::enter(std::size_t g, const Seen& at, const VecX& wound, const VecX& t, double centre, int directions, double half) {
+void Passage::enter(std::size_t g, const Seen& at, const VecX& wound, const VecX& t, double centre, int directions, double half) {
   Branch branch;
   branch.group = g, branch.rank = regular_[g], branch.directions = directions;
   branch.q0 = at.q, branch.t = t, branch.centre = centre;
+  bool built = false;
+  for (branch.half = half; !built && branch.half >= kLeastBandHalf * spread(t); branch.half *= built ? 1 : 0.5)
+    built = branch.build(loops_, wound);
+  Branch* band = passing(g);
+  watched_[g]->failing = !built && band == nullptr;
+  if (!built) return;
   ++version_;
-  for (branch.half = half; branch.half >= kLeastHalf; branch.half /= 2) {
-    if (!branch.build(loops_, wound)) continue;
+  if (band)
+    *band = std::move(branch);
+  else
     active_.push_back(std::move(branch));
-    choose_rows();
-    return true;
-  }
-  return false;
-}
-
-int Passage::assembly_row(const Loops::Row& row) const {
-  return row.joint >= 0 ? first_row_of_joint_[size(row.joint)] + row.which : row_of_coupling_[size(row.coupling)];
+  choose_rows(piece_of_group_[g]);
 }
 
 // Strong rows of groups that pass; as many independent ones as there are of the others.
-void Passage::choose_rows() {
-  kept_.clear();
-  loops_.place(active_.back().q0, wound_);
+void Passage::choose_rows(int piece) {
+  std::vector<Loops::Row> kept;
+  std::vector<const Branch*> branches;
+  loops_.place(seen_.q, wound_);
   for (std::size_t g = 0; g < regular_.size(); ++g) {
-    const auto passing = std::find_if(active_.begin(), active_.end(), [&](const Branch& b) { return b.group == g; });
+    if (piece_of_group_[g] != piece) continue;
     std::vector<int> rows;
-    if (passing != active_.end()) {
-      rows = passing->strong;
+    if (const Branch* band = passing(g)) {
+      rows = band->strong;
+      branches.push_back(band);
     } else {
       MatX J;
       loops_.jacobian(g, J);
       rows = strongest_rows(J);
-      rows.resize(size(too_large_[g] ? rank_of(loops_, g, 0).rank : regular_[g]));
+      rows.resize(size(watched_[g] ? regular_[g] : rank_of(loops_, g, 0).rank));
     }
-    for (const int r : rows) kept_.push_back(assembly_row(loops_.groups()[g].rows[size(r)]));
+    for (const int r : rows) kept.push_back(loops_.groups()[g].rows[size(r)]);
   }
-  reserve_solves();
+  std::unique_ptr<PassagePart>& part = parts_[size(piece)];
+  if (!part) part = std::make_unique<PassagePart>(model_, loops_, scales_, pieces_[size(piece)]);
+  part->choose(branches, kept);
+
+  // Rows that do not hold.
+  std::fill(dropped_.begin(), dropped_.end(), 0);
+  std::fill(dropped_couplings_.begin(), dropped_couplings_.end(), false);
+  for (const Branch& branch : active_) {
+    const std::vector<Loops::Row>& rows = loops_.groups()[branch.group].rows;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (std::find(branch.strong.begin(), branch.strong.end(), static_cast<int>(r)) != branch.strong.end()) continue;
+      if (rows[r].joint >= 0) dropped_[size(rows[r].joint)] |= 1 << rows[r].which;
+      if (rows[r].coupling >= 0) dropped_couplings_[size(rows[r].coupling)] = true;
+    }
+  }
+}
+
+// The largest residual of every connected part, of the rows that hold; closed where a correction no longer halves it.
+Verdict Passage::close_parts(const Bodies& bodies, const VecX& wound, double tolerance, bool first) {
+  for (Closing& part : closing_)
+    part = {first ? std::numeric_limits<double>::infinity() : part.gap, 0, -1, !first && part.closed};
+  const auto raise = [&](int of, int joint, double gap) {
+    Closing& part = closing_[size(scales_.part_of_body[size(model_.joints()[size(of)].child)])];
+    if (!(gap <= part.gap)) part.gap = gap, part.joint = joint;
+  };
+  for (int j = 0; j < static_cast<int>(model_.joints().size()); ++j) {
+    const Joint& joint = model_.joints()[size(j)];
+    const double per_length = 1 / scales_.length_at(joint.child);
+    int angles = 3;  // rows on angles come first: one for each axis about which the joint does not turn
+    for (int k = 0; k < joint.nv; ++k) angles -= turns(joint.kind, k) ? 1 : 0;
+    const Residual r = joint_residual(model_, j, bodies);
+    for (int i = 0; i < static_cast<int>(r.size()); ++i)
+      if ((dropped_[size(j)] >> i & 1) == 0) raise(j, j, std::abs(r[i]) * (i < angles ? 1 : per_length));
+  }
+  if (!model_.couplings().empty()) {
+    joint_coordinates(model_, bodies, q_, rates_);
+    unwind(model_, wound, q_);
+  }
+  for (int c = 0; c < static_cast<int>(model_.couplings().size()); ++c) {
+    const Coupling& coupling = model_.couplings()[size(c)];
+    const Joint& driven = model_.joints()[size(coupling.joint)];
+    const double unit = turns(driven.kind, coupling.freedom) ? 1 : 1 / scales_.length_at(driven.child);
+    if (!dropped_couplings_[size(c)]) raise(coupling.joint, -1, unit * std::abs(coupling_residual(model_, c, q_)));
+  }
+  Verdict open;
+  for (Closing& part : closing_) {
+    if (!std::isfinite(part.gap)) return {Status::NotFinite, -1, part.joint, part.gap};
+    part.closed = part.closed || part.gap == 0 || (part.gap <= tolerance && part.gap > 0.5 * part.last);
+    if (!part.closed && open.ok()) open = {Status::NotConverged, -1, part.joint, part.gap};
+  }
+  return open;
+}
+
+Verdict Passage::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                       std::vector<Wrench>& reactions) {
+  const auto closed = [&](int b) { return level_ == Level::Position && closing_[size(scales_.part_of_body[size(b)])].closed; };
+  const auto asked = [&](const Piece& piece) {
+    return std::any_of(piece.bodies.begin(), piece.bodies.end(),
+                       [&](int b) { return !closed(b) && (!input.wanted || (*input.wanted)[size(b)]); });
+  };
+  for (int k = 0; k < static_cast<int>(pieces_.size()); ++k) {
+    if (!asked(pieces_[size(k)])) continue;
+    const Verdict verdict = passes(k) ? parts_[size(k)]->solve(bodies, input, level_, accelerations, reactions)
+                                      : others_.piece(k).solve(bodies, input, accelerations, reactions);
+    if (!verdict.ok()) return verdict;
+  }
+  for (int b = 0; b < static_cast<int>(bodies.size()); ++b)
+    if (closed(b)) accelerations[size(b)] = {};
+  return {};
+}
+
+double Passage::unbalanced() const {
+  double most = 0;
+  for (int k = 0; k < static_cast<int>(pieces_.size()); ++k)
+    if (passes(k)) most = std::max(most, parts_[size(k)]->unbalanced());
+  return most;
+}
+
+double Passage::coupling_effort(int coupling) const {
+  for (int k = 0; k < static_cast<int>(pieces_.size()); ++k) {
+    const std::vector<int>& own = pieces_[size(k)].couplings;
+    if (passes(k) && std::binary_search(own.begin(), own.end(), coupling)) return parts_[size(k)]->coupling_effort(coupling);
+  }
+  return others_.coupling_effort(coupling);
 }
 
 }  // namespace invar

@@ -1,47 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <list>
 #include <memory>
 #include <optional>
 
-#include "invar/mech/branch.hpp"
-#include "invar/mech/joint_rows.hpp"
-#include "invar/mech/kkt_assembly.hpp"
+#include "invar/mech/passage_part.hpp"
 
 namespace invar {
 
+class Unreduced;
+
 /// Takes a motion through singular configurations of its loops. Within a band around one the weak rows, which vanish there, are
-/// replaced by the complement of the tangent as it is known from regular configurations on both sides (Branch):
-///   J_A a = γ_A,   Ĝ(x)ᵀ v' = -ẋ (dĜ/dx)ᵀ v,    v the rates of the spanning tree;
-/// velocities are settled on the same rows, positions on J_A alone: what is missing of the weak ones is closed behind the band.
-/// The equations change between steps only. Dense in the freedoms of the tree, a = T v' + τ; for groups of up to 160 freedoms.
-/// Outside bands an ordinary step costs a comparison. It allocates where a band is entered: once for a loop of one freedom, at
-/// every step of the band where there are more.
+/// replaced by the complement of the tangent as it is known from regular configurations on both sides (Branch, PassagePart);
+/// velocities are settled on the same rows, positions on the strong ones alone: what is missing of the weak ones is closed behind
+/// the band. The equations change between steps only. Connected parts none of whose loops pass are left to their own solvers.
+/// For groups of up to 160 freedoms, in parts of up to 480. Outside bands an ordinary step costs a comparison. It allocates where
+/// a band is entered: once for a loop of one freedom, at every step of the band where there are more.
 class Passage final : public KktSolver {
  public:
-  explicit Passage(const Model& model);
+  /// `others`: solves the parts that do not pass.
+  Passage(const Model& model, Unreduced& others);
 
-  /// Begins a motion.
+  /// Begins a motion; in a band where it begins in, or next to, a singular configuration.
   void begin(const Bodies& bodies, const VecX& wound);
 
   /// Before a step of about h from settled bodies: enters, keeps or leaves a band. Returns how long the step may be so as to end
-  /// no later than where the next band begins, or this one ends; h itself where steps are `whole`. `sine`: of the weakest row as
-  /// the solver knows it.
-  double prepare(const Bodies& bodies, const VecX& wound, double h, bool whole, double sine);
+  /// no later than where the next band begins, or this one ends; h itself where steps are `whole`.
+  double prepare(const Bodies& bodies, const VecX& wound, double h, bool whole);
 
   bool active() const { return !active_.empty(); }
+  /// Whether no step was prepared yet.
+  bool begins() const { return begun_; }
+  /// Whether bands hold at these bodies: those of a step all through it, those in which a motion begins where it begins.
+  bool holds_at(const Bodies& bodies) const;
+  /// Whether loops of a piece of the solver's are in a band.
+  bool passes(int piece) const;
   /// Whether a singular configuration lay ahead, or behind, when rows were looked at last.
   bool watching() const { return watching_; }
   /// Changes whenever the equations do.
   long version() const { return version_; }
+  /// Whether a band was wanted for the present step and could not be built: all rows are solved.
+  bool failing() const;
 
-  /// What solve is asked for.
-  enum class Level { Acceleration, Velocity, Position };
+  using Level = PassagePart::Level;
   void set_level(Level level) { level_ = level; }
 
-  /// In a band. Reactions are those of least norm over all rows at these bodies; they may grow without bound.
+  /// In a band, everything at bodies.
   Verdict solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                 std::vector<Wrench>& reactions) override;
-  double coupling_effort(int coupling) const override { return assembly_.coupling_effort(F_, coupling); }
+  double coupling_effort(int coupling) const override;
+  /// What the reactions of the last solve miss of the balance, in parts of its terms, the largest of the parts in bands: in a
+  /// singular configuration itself none need exist.
+  double unbalanced() const;
+  /// Measures how far connected parts are open, by the rows that hold in bands (rad, or parts of their lengths). A part is closed
+  /// where it is within the tolerance and the last correction did not halve what it was off by; it is not corrected any more. Ok
+  /// where all are; NotConverged with a part that is not.
+  Verdict close_parts(const Bodies& bodies, const VecX& wound, double tolerance, bool first);
 
  private:
   struct Seen {
@@ -52,49 +66,47 @@ class Passage final : public KktSolver {
     LoopWork work;
     LoopRank here;
     VecX t;
+    double budget = 0;  // how far its bodies may move without meeting a singular configuration
+    double sine = 1;    // of the weakest row of its part, before the last step
+    bool near = true;   // has to be looked at
+    bool failing = false;
   };
-  struct Reduction;  // memory of one solve
   void learn_rank(std::size_t group);
+  Branch* passing(std::size_t group);
+  void begin_in_bands(const VecX& wound);
   bool leave(const Seen& at);
   double look(const Bodies& bodies, const Seen& at, const VecX& wound, double h, bool whole);
   double approach(std::size_t group, const Seen& at, const VecX& wound, double h, bool whole);
-  bool enter(std::size_t group, const Seen& at, const VecX& wound, const VecX& t, double centre, int directions, double half);
-  void choose_rows();
-  void reserve_solves();
-  void walk(const Bodies& bodies, const KktInput& input);
-  void constrain(const KktInput& input);
-  void add_border(const Branch& branch, Eigen::Index first);
-  Reduction& reduction();
-  Verdict reduce();
-  void react(std::vector<Wrench>& reactions);
-  int assembly_row(const Loops::Row& row) const;
+  void enter(std::size_t group, const Seen& at, const VecX& wound, const VecX& t, double centre, int directions, double half);
+  void choose_rows(int piece);
+  bool follows(const Branch& branch, const Seen& at);
 
   const Model& model_;
+  Unreduced& others_;
   Loops loops_;
-  KktAssembly assembly_;
-  std::vector<int> first_row_of_joint_, row_of_coupling_;
+  Scales scales_;
+  std::vector<Piece> pieces_;  // as the solver has them
+  std::vector<int> piece_of_group_, freedoms_of_piece_;
+  std::vector<std::unique_ptr<PassagePart>> parts_;  // per piece; made where it passes first
+  struct Closing {
+    double last = 0, gap = 0;
+    int joint = -1;
+    bool closed = false;
+  };
+  std::vector<Closing> closing_;                 // per connected part
   std::vector<int> regular_;                     // per group: its rank
-  std::vector<bool> too_large_;                  // per group
   std::vector<std::optional<Watched>> watched_;  // per group; none: too large
-  std::vector<Branch> active_;
-  std::vector<int> kept_;  // rows of the assembly, in bands
+  std::list<Branch> active_;
+  std::vector<int> dropped_;             // per joint: rows that do not hold in bands, as bits
+  std::vector<bool> dropped_couplings_;  // per coupling
   long version_ = 0;
   Level level_ = Level::Acceleration;
   VecX wound_;
   Bodies before_;
-  double budget_ = 0, sine_ = 1;
   bool watching_ = false, begun_ = false;
-  Seen seen_;    // before the step
-  VecX u_, du_;  // of a group
-
-  // One solve.
-  std::vector<JointAt> at_;  // per joint
-  MatX T_;                   // 6 bodies x freedoms: scaled twists
-  VecX tau_, x_, F_;         // 6 bodies; 6 bodies; rows
-  Seen now_;
-  MatX G_, dG_;
-  VecX border_u_, border_du_, border_v_;
-  std::shared_ptr<Reduction> full_, positions_;  // with Ĝ and without
+  Seen seen_;       // before the step
+  VecX u_, du_;     // of a group
+  VecX q_, rates_;  // of all joints
 };
 
 }  // namespace invar

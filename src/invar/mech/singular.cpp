@@ -9,166 +9,240 @@
 #include <cmath>
 
 #include "invar/mech/dense.hpp"
+#include "invar/mech/loops_limits.hpp"
 
 namespace invar {
 namespace {
 
-constexpr std::size_t kLargest = 160;  // freedoms of a group
-constexpr double kPart = 0.1;          // of a radian: pieces in which a long step is looked at
+constexpr double kPart = 0.1;  // of a radian: pieces in which a long step is looked at
 constexpr int kParts = 32;
-constexpr double kSteep = 30;        // how much faster than bodies turn a sine may change: masses enter it
-constexpr double kReference = 1e-6;  // σ of a state that others are compared with
-constexpr double kNoise = 1e3;  // rows that depend on others only where loops are closed stand out by this times the gap at most
-constexpr double kHalf = 0.05;
+constexpr double kAsBefore = 0.7;  // of |C - 1|, which may grow by a part of it within a step
+constexpr double kSteep = 30;      // how much faster than bodies turn a sine may change: masses enter it
 
 }  // namespace
 
-Singularities::Singularities(const Model& model) : loops_(model), regular_(loops_.groups().size(), 0) {
-  for (const Loops::Group& g : loops_.groups()) whole_ = whole_ && g.freedoms.size() <= kLargest;
+Singularities::Singularities(const Model& model) : loops_(model), groups_(loops_.groups().size()) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Loops::Group& group = loops_.groups()[g];
+    groups_[g].small = group.freedoms.size() <= kLargestGroup;
+    if (!groups_[g].small) unwatched_.push_back({static_cast<int>(group.freedoms.size()), group.joint()});
+  }
 }
 
 // A rank above the one known so far is believed where gaps cannot explain it.
-void Singularities::learn_rank(std::size_t group, const LoopRank& seen) {
-  VecX gap;
-  loops_.residual(group, gap);
-  const double noise = std::max(1e-6, kNoise * gap.norm());
-  int counted = 0;
-  for (Eigen::Index i = 0; i < seen.values.size(); ++i) counted += seen.values[i] > noise * seen.scale;
-  regular_[group] = std::max(regular_[group], counted);
-}
-
-void Singularities::look(const Bodies& bodies, std::vector<Look>& out) {
-  VecX q;
-  loops_.tree().measure(bodies, wound_, q, v_);
-  loops_.place(q, wound_);
-  out.resize(regular_.size());
-  budget_ = std::numeric_limits<double>::infinity();
-  for (std::size_t g = 0; g < regular_.size(); ++g) {
-    out[g].q = q;
-    LoopRank& seen = out[g].rank = rank_of(loops_, g, 0, 1e-7);
-    learn_rank(g, seen);
-    if (regular_[g] == 0) continue;
-    const double sigma = seen.values[regular_[g] - 1];
-    seen.sigma = sigma / seen.scale;
-    budget_ = std::min(budget_, sigma / (2 * std::sqrt(static_cast<double>(loops_.groups()[g].freedoms.size()))));
-  }
-}
-
-int Singularities::rank_of_all(std::size_t group, int of_group) const {
-  int rank = loops_.tree_rows() + of_group;
-  for (std::size_t g = 0; g < regular_.size(); ++g)
-    if (g != group) rank += regular_[g];
-  return rank;
-}
-
-std::vector<Bodies> Singularities::motions_at(std::size_t group, const VecX& q, const LoopRank& there) const {
-  const Loops::Group& g = loops_.groups()[group];
-  std::vector<Bodies> out;
-  for (Eigen::Index c = there.rank; c < there.right.cols(); ++c) {
-    VecX v = VecX::Zero(loops_.tree().nv());
-    for (Eigen::Index i = 0; i < there.right.rows(); ++i)
-      v[g.freedoms[static_cast<std::size_t>(i)]] = there.right(i, c) / g.scale[i];
-    loops_.tree().place(q, v, out.emplace_back());
-  }
-  return out;
+void Singularities::look(std::size_t group, const Bodies& bodies, Look& out) {
+  Watched& w = groups_[group];
+  loops_.tree().measure(bodies, wound_, out.q, v_);
+  loops_.place(out.q, wound_);
+  LoopRank& seen = out.rank = rank_of(loops_, group, 0);
+  w.regular = std::max(w.regular, rank_beyond_gaps(loops_, group, seen, gap_));
+  w.budget = std::numeric_limits<double>::infinity();
+  if (w.regular == 0) return;
+  const double sigma = seen.values[w.regular - 1];
+  seen.sigma = sigma / seen.scale;
+  w.budget = sigma / (2 * std::sqrt(static_cast<double>(loops_.groups()[group].freedoms.size())));
 }
 
 void Singularities::begin(const Bodies& bodies, const VecX& wound) {
   wound_ = wound;
-  std::fill(regular_.begin(), regular_.end(), 0);
-  if (!watches()) return;
   loops_.measure_lengths(bodies);
-  look(bodies, reference_);
-  rank_at_start_ = loops_.tree_rows();
-  for (const Look& l : reference_) rank_at_start_ += l.rank.rank;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (!groups_[g].small) continue;
+    groups_[g].regular = 0;
+    look(g, bodies, groups_[g].reference);
+    groups_[g].fresh = true;
+  }
   before_ = between_ = bodies;
   sine_before_ = 0;
-  fresh_ = true;
 }
 
-bool Singularities::calm(double distance, double sine) {
-  const bool far = budget_ > distance;
-  budget_ -= distance;
+bool Singularities::calm(Watched& group, double distance, double sine) const {
+  const bool far = group.budget > distance;
+  group.budget -= distance;
   return far || sine_before_ + sine > kSteep * distance;
 }
 
-// Eigenvalues of C with negative real part, over the directions that are regular at a.
-int Singularities::crossed(std::size_t group, const Look& a, const VecX& q_b) {
+// C = Uᵀ Φ_b V Σ⁻¹ over the directions that are regular at a; false where a is singular itself.
+bool Singularities::compare(std::size_t group, const Look& a, const VecX& q_b, MatX& C) {
   const LoopRank& at = a.rank;
-  const int r = regular_[group];
-  if (r == 0 || !(at.values[r - 1] > kReference * at.scale)) return 0;
+  const int r = groups_[group].regular;
+  if (r == 0 || r > at.values.size() || !(at.values[r - 1] > kLocatedSigma * at.scale)) return false;
   MatX J;
   loops_.place(q_b, wound_);
   loops_.jacobian(group, J);
-  const MatX C = at.left.leftCols(r).transpose() * J * at.right.leftCols(r) * at.values.head(r).cwiseInverse().asDiagonal();
+  C = at.left.leftCols(r).transpose() * J * at.right.leftCols(r) * at.values.head(r).cwiseInverse().asDiagonal();
+  return true;
+}
+
+// Where |C - 1| < 1 no eigenvalue of C has a negative real part, and C is regular: all directions of the reference are held, and
+// none has crossed. A product in place of a decomposition.
+bool Singularities::as_before(std::size_t group, const Bodies& now) {
+  const Watched& w = groups_[group];
+  MatX C;
+  VecX q;
+  loops_.tree().measure(now, wound_, q, v_);
+  return compare(group, w.reference, q, C) && (C - MatX::Identity(C.rows(), C.cols())).norm() < kAsBefore;
+}
+
+// Eigenvalues of C with negative real part.
+int Singularities::crossed(std::size_t group, const Look& a, const VecX& q_b) {
+  MatX C;
+  if (!compare(group, a, q_b, C)) return 0;
+  if ((C - MatX::Identity(C.rows(), C.cols())).norm() < 1) return 0;
   int negative = 0;
   for (const std::complex<double>& value : eigenvalues(C)) negative += value.real() < 0;
   return negative;
 }
 
+// The place in the step at which the motion is at x of the branch: bisection with secants, on the dense output.
+double Singularities::when(const Branch& branch, double x, double from, double to, const Between& between) {
+  VecX q, u;
+  const auto off = [&](double theta) {
+    between(theta, between_);
+    loops_.tree().measure(between_, wound_, q, v_);
+    loops_.difference(branch.group, branch.q0, q, u);
+    return branch.t.dot(u) - x;
+  };
+  double low = from, high = to, at_low = off(low), at_high = off(high);
+  if (!(at_low * at_high < 0)) return std::abs(at_low) < std::abs(at_high) ? low : high;
+  for (int k = 0; k < 40 && high - low > 1e-13; ++k) {
+    const double part = k % 3 == 2 ? 0.5 : at_low / (at_low - at_high), theta = low + part * (high - low), here = off(theta);
+    if (here == 0) return theta;
+    (here * at_low > 0 ? low : high) = theta;
+    (here * at_low > 0 ? at_low : at_high) = here;
+  }
+  return std::abs(at_low) < std::abs(at_high) ? low : high;
+}
+
 // The branch from a towards b, the configuration on it where σ is least, and the rank there.
-void Singularities::locate(std::size_t group, const Look& a, const Look& b, int directions, double from, double to) {
-  Crossing out{0.5 * (from + to), rank_of_all(group, regular_[group] - directions), 0, -1};
+Singularities::Found Singularities::locate(std::size_t group, const Look& a, const Look& b, int directions, double from,
+                                           double to, const Between& between) {
+  const int regular = groups_[group].regular;
+  Found out{group, regular - directions, {0.5 * (from + to), false, 0, 0, loops_.groups()[group].joint()}};
   Branch branch;
-  branch.group = group, branch.rank = regular_[group], branch.q0 = a.q;
+  branch.group = group, branch.rank = regular, branch.q0 = a.q;
   loops_.difference(group, a.q, b.q, branch.t);
   const double length = branch.t.norm();
-  if (length > 0) {
-    branch.t /= length;
-    const Ahead ahead = look_ahead(loops_, group, a.rank, regular_[group], a.q, wound_, branch.t, 0, kHalf);
-    branch.centre = std::min(ahead.found ? ahead.x : 0.5 * length, length);
-    branch.directions = std::max(ahead.directions, directions);
-    bool built = false;
-    for (branch.half = kHalf; !built && branch.half > 0.01; built = built || (branch.half /= 2, false))
-      built = branch.build(loops_, wound_);
-    if (built) {
-      const Branch::Weakest there = branch.weakest(loops_, wound_);
-      if (there.rows.rank < regular_[group]) {
-        out.motions = motions_at(group, there.q, there.rows);
-        out.rank = rank_of_all(group, there.rows.rank);
-        out.theta = std::clamp(from + (to - from) * there.x / length, from, to);
-      }
+  if (!(length > 0)) return out;
+  branch.t /= length;
+  const double wide = spread(branch.t);
+  const Ahead ahead = look_ahead(loops_, group, a.rank, regular, a.q, wound_, branch.t, 0, kBandHalf * wide);
+  branch.centre = std::min(ahead.found ? ahead.x : 0.5 * length, length);
+  branch.directions = std::max(ahead.directions, directions);
+  bool built = false;
+  for (branch.half = kBandHalf * wide; !built && branch.half > kLeastBandHalf * wide; branch.half *= built ? 1 : 0.5)
+    built = branch.build(loops_, wound_);
+  if (!built) return out;
+  const Branch::Weakest there = branch.weakest(loops_, wound_);
+  if (there.rows.rank >= regular) return out;
+  out.rank = there.rows.rank;
+  out.crossing.located = true;
+  out.crossing.theta = std::clamp(when(branch, there.x, from, to, between), from, to);
+  stand(branch, there, between, out.crossing);
+  return out;
+}
+
+// The group as it is on the branch, everything else as it is then; of its rates what the strong rows and Ĝ let pass.
+void Singularities::stand(const Branch& branch, const Branch::Weakest& at, const Between& between, Crossing& out) {
+  const Loops::Group& g = loops_.groups()[branch.group];
+  VecX q, u;
+  between(out.theta, between_);
+  loops_.tree().measure(between_, wound_, q, v_);
+  loops_.difference(branch.group, q, at.q, u);
+  loops_.move(branch.group, u, q);
+  loops_.place(q, wound_);
+  MatX J, G, dG, Q, R;
+  loops_.jacobian(branch.group, J);
+  branch.complement(at.x, G, dG);
+  MatX rows(J.cols(), static_cast<Eigen::Index>(branch.strong.size()) + G.cols());
+  for (std::size_t i = 0; i < branch.strong.size(); ++i)
+    rows.col(static_cast<Eigen::Index>(i)) = J.row(branch.strong[i]).transpose();
+  rows.rightCols(G.cols()) = G;
+  orthogonal_factors(rows, Q, R);
+  loops_.rates(branch.group, v_, u);
+  const VecX along = Q.rightCols(Q.cols() - rows.cols()) * (Q.rightCols(Q.cols() - rows.cols()).transpose() * u);
+  const auto placed = [&](const VecX& rates, Bodies& to) {
+    VecX v = v_;
+    for (Eigen::Index i = 0; i < rates.size(); ++i) v[g.freedoms[static_cast<std::size_t>(i)]] = rates[i] / g.scale[i];
+    loops_.tree().place(q, v, to);
+  };
+  placed(along, out.there);
+  v_.setZero();
+  for (Eigen::Index c = at.rows.rank; c < at.rows.right.cols(); ++c) placed(at.rows.right.col(c), out.motions.emplace_back());
+}
+
+// The rank of a group where another one crosses: in the same instant it may cross itself, or stand in a singular configuration.
+int Singularities::rank_nearby(std::size_t group, const Found& found, double distance, const Between& between) {
+  for (const Found& other : found_)
+    if (other.group == group && std::abs(other.crossing.theta - found.crossing.theta) * distance < kLocatedSigma)
+      return other.rank;
+  VecX q;
+  between(found.crossing.theta, between_);
+  loops_.tree().measure(between_, wound_, q, v_);
+  loops_.place(q, wound_);
+  return std::min(rank_of(loops_, group, 0, kLocatedSigma).rank, groups_[group].regular);
+}
+
+// Ranks of all rows where something was crossed.
+void Singularities::count(double distance, const Between& between) {
+  for (Found& f : found_) {
+    for (const Found& other : found_) {
+      const bool together = std::abs(other.crossing.theta - f.crossing.theta) * distance < kLocatedSigma;
+      if (together && !other.crossing.located) f.crossing.located = false;
     }
+    f.crossing.rank = loops_.tree_rows() + f.rank;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (g == f.group) continue;
+      if (groups_[g].small)
+        f.crossing.rank += rank_nearby(g, f, distance, between);
+      else
+        f.crossing.located = false;  // nobody counts its rows
+    }
+    f.crossing.freedoms = 6 * static_cast<int>(loops_.model().bodies().size()) - f.crossing.rank;
+    crossings_.push_back(std::move(f.crossing));
   }
-  out.freedoms = 6 * static_cast<int>(loops_.model().bodies().size()) - out.rank;
-  for (const Loops::Row& row : loops_.groups()[group].rows)
-    if (out.joint < 0) out.joint = row.joint;
-  crossings_.push_back(out);
+}
+
+void Singularities::look_through(std::size_t g, const Bodies& now, double distance, const Between& between) {
+  Watched& w = groups_[g];
+  if (!w.fresh) look(g, before_, w.reference);
+  const int parts = std::clamp(static_cast<int>(std::ceil(distance / kPart)), 1, kParts);
+  double from = 0;
+  for (int i = 1; i <= parts; ++i) {
+    const double to = static_cast<double>(i) / parts;
+    if (i < parts) between(to, between_);
+    look(g, i < parts ? between_ : now, w.next);
+    // What follows a state that stands in a singular configuration is compared with the last regular one.
+    if (w.regular == 0 || !(w.next.rank.sigma > kLocatedSigma)) continue;
+    if (const int directions = crossed(g, w.reference, w.next.q); directions > 0)
+      found_.push_back(locate(g, w.reference, w.next, directions, from, to, between));
+    std::swap(w.reference, w.next);
+    from = to;
+  }
+  w.fresh = true;
 }
 
 const std::vector<Singularities::Crossing>& Singularities::step(const Bodies& now, const VecX& wound, double sine,
                                                                 const Between& between) {
   crossings_.clear();
-  if (!watches()) return crossings_;
+  found_.clear();
   wound_ = wound;
-  const double distance = moved(before_, now, loops_.model().length());
-  if (distance == 0) return crossings_;
   // The very same sine is that of an earlier state: in bands nobody computes it.
-  const bool quiet = calm(distance, sine == sine_before_ ? -sine : sine);
-  sine_before_ = sine;
-  if (quiet) {
-    before_ = now;
-    fresh_ = false;
-    return crossings_;
+  const double known = sine == sine_before_ ? -sine : sine;
+  double farthest = 0;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (!groups_[g].small) continue;
+    const double distance = loops_.moved(g, before_, now);
+    farthest = std::max(farthest, distance);
+    if (distance == 0) continue;
+    if (calm(groups_[g], distance, known) || (distance < kPart && as_before(g, now)))
+      groups_[g].fresh = false;
+    else
+      look_through(g, now, distance, between);
   }
-  if (!fresh_) look(before_, reference_);
-  const int parts = std::clamp(static_cast<int>(std::ceil(distance / kPart)), 1, kParts);
-  std::vector<double> from(regular_.size(), 0.0);
-  for (int i = 1; i <= parts; ++i) {
-    const double to = static_cast<double>(i) / parts;
-    if (i < parts) between(to, between_);
-    look(i < parts ? between_ : now, next_);
-    for (std::size_t g = 0; g < regular_.size(); ++g) {
-      // What follows a state that stands in a singular configuration is compared with the last regular one.
-      if (regular_[g] == 0 || !(next_[g].rank.sigma > kReference)) continue;
-      if (const int directions = crossed(g, reference_[g], next_[g].q); directions > 0)
-        locate(g, reference_[g], next_[g], directions, from[g], to);
-      std::swap(reference_[g], next_[g]);
-      from[g] = to;
-    }
-  }
+  if (!found_.empty()) count(farthest, between);
+  if (farthest > 0) sine_before_ = sine;
   before_ = now;
-  fresh_ = true;
   return crossings_;
 }
 

@@ -10,27 +10,30 @@ namespace invar {
 /// Φ_a = U Σ Vᵀ of rank r have C = Uᵀ Φ_b V Σ⁻¹, near the identity; its eigenvalues with negative real part are the directions
 /// that crossed. (A determinant is blind where two cross at once; pivots of rows that somebody kept say nothing about all rows.)
 /// What was crossed is then located on the branch between the two, and its rank is counted there.
-/// Ordinary steps cost a comparison of bodies: rows are looked at only where the motion may have reached a singular configuration
-/// since they were looked at last, judged by σ then and by the sine that the solver knows. Groups of more than 160 freedoms are
-/// not watched.
+/// Ordinary steps cost a comparison of bodies, as seen from what carries the loops: rows are looked at only where the motion may
+/// have reached a singular configuration since they were looked at last, judged by σ then and by the sine that the solver knows.
+/// Groups of more than 160 freedoms are not watched.
 class Singularities {
  public:
   explicit Singularities(const Model& model);
 
-  /// Whether there is anything to watch, and nothing that is too large for it.
-  bool watches() const { return !loops_.groups().empty() && whole_; }
+  /// Groups of loops that are too large to be watched: their freedoms, and a joint that closes them (-1: couplings only).
+  struct Unwatched {
+    int freedoms, joint;
+  };
+  const std::vector<Unwatched>& unwatched() const { return unwatched_; }
 
   /// The first state; settled.
   void begin(const Bodies& bodies, const VecX& wound);
-  /// Rank and mobility counted there, and whether they differ from those of regular configurations as far as these are known.
-  int rank_at_start() const { return rank_at_start_; }
 
   struct Crossing {
     double theta;        ///< where in the step, 0 to 1
-    int rank, freedoms;  ///< counted there
+    bool located;        ///< the configuration was found on the branch; otherwise its rank is not known
+    int rank, freedoms;  ///< of all rows, counted there
     int joint;           ///< one on the loops that cross
-    /// The motions that all rows of these loops allow in the singular configuration, a basis: there, with unit velocities. Empty
-    /// where it was not located.
+    /// Where it was located: the configuration, with velocities along the branch, and a basis of the motions that all rows of
+    /// these loops allow there.
+    Bodies there = {};
     std::vector<Bodies> motions = {};
   };
   /// Bodies at a place 0 <= theta <= 1 of the step.
@@ -43,24 +46,39 @@ class Singularities {
     VecX q;
     LoopRank rank;
   };
-  void look(const Bodies& bodies, std::vector<Look>& out);
-  void learn_rank(std::size_t group, const LoopRank& seen);
+  /// One group of loops.
+  struct Watched {
+    bool small = true;   // enough to be watched
+    int regular = 0;     // rank at regular configurations seen so far
+    double budget = 0;   // how far its bodies may move from before_ without meeting a singular configuration
+    bool fresh = false;  // `reference` is where before_ is, or at the last regular configuration before it
+    Look reference, next;
+  };
+  /// What a group crossed.
+  struct Found {
+    std::size_t group;
+    int rank;  // of the group there
+    Crossing crossing;
+  };
+  void look(std::size_t group, const Bodies& bodies, Look& out);
+  bool compare(std::size_t group, const Look& a, const VecX& q_b, MatX& C);
+  bool as_before(std::size_t group, const Bodies& now);
   int crossed(std::size_t group, const Look& a, const VecX& q_b);
-  void locate(std::size_t group, const Look& a, const Look& b, int directions, double from, double to);
-  int rank_of_all(std::size_t group, int of_group) const;
-  std::vector<Bodies> motions_at(std::size_t group, const VecX& q, const LoopRank& there) const;
-  bool calm(double distance, double sine);
+  void look_through(std::size_t group, const Bodies& now, double distance, const Between& between);
+  Found locate(std::size_t group, const Look& a, const Look& b, int directions, double from, double to, const Between& between);
+  double when(const Branch& branch, double x, double from, double to, const Between& between);
+  void count(double distance, const Between& between);
+  int rank_nearby(std::size_t group, const Found& found, double distance, const Between& between);
+  void stand(const Branch& branch, const Branch::Weakest& at, const Between& between, Crossing& out);
+  bool calm(Watched& group, double distance, double sine) const;
 
   Loops loops_;
-  bool whole_ = true;
-  std::vector<int> regular_;  // per group: rank at regular configurations seen so far
-  int rank_at_start_ = 0;
+  std::vector<Watched> groups_;
+  std::vector<Unwatched> unwatched_;
   Bodies before_, between_;
   double sine_before_ = 0;
-  double budget_ = 0;                   // how far bodies may move from before_ without meeting a singular configuration
-  bool fresh_ = false;                  // reference_ is where before_ is, or at the last regular configuration before it
-  std::vector<Look> reference_, next_;  // per group
-  VecX wound_, v_;
+  VecX wound_, v_, gap_;
+  std::vector<Found> found_;
   std::vector<Crossing> crossings_;
 };
 

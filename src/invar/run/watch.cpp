@@ -11,9 +11,9 @@
 namespace invar {
 namespace {
 
-constexpr double kAside = 0.1;    // of a step: over which the slope of velocities is taken
-constexpr double kMissed = 1e-3;  // of the work
-constexpr double kSlopes = 10;    // times the error of slopes
+constexpr double kMissed = 1e-5;  // of the work: accelerations along a branch are known to 1e-8
+
+constexpr double kUnbalanced = 1e-6;  // of the forces
 
 std::string_view name_of(const Model& model, int joint) {
   return joint < 0 ? std::string_view() : model.joints()[static_cast<std::size_t>(joint)].name;
@@ -31,11 +31,19 @@ void Watch::enter(const Leg& leg, double t, const State& x) {
   t_ = t;
   singularities_.emplace(*leg.model);
   singularities_->begin(leg.observer.bodies(), x.wound);
+  there_.reset();
   between_ = x;
   slack_.assign(leg.model->tendons().size(), false);
   at_stop_.assign(static_cast<std::size_t>(leg.model->nv()), false);
   q_.setZero(leg.model->nq());
   v_.setZero(leg.model->nv());
+  for (const Singularities::Unwatched& u : singularities_->unwatched())
+    notes_.happened(t, NoteKind::Unwatched, name_of(*leg.model, u.joint), u.freedoms, [&] {
+      return fmt::format(
+          "loops with {} freedoms{} are too large to be watched: singular configurations there are neither counted nor passed",
+          u.freedoms, at_joint(*leg.model, u.joint));
+    });
+  begins_ = {t, mobility_.rank, leg.observer.bodies(), x.wound};
   look_at_tendons(leg, t);
 }
 
@@ -46,6 +54,22 @@ Verdict Watch::step(Leg& leg, double t, const State& x) {
   return look_at_stops(leg, t, x);
 }
 
+// The rank has risen: the motion began in a singular configuration itself.
+void Watch::look_at_begin(Leg& leg) {
+  const double t = begins_.t;
+  there_.emplace(*leg.model, AugmentedOptions{.verdicts = false});
+  State state;
+  Evaluation e;
+  there_->set(begins_.bodies, state, begins_.wound);
+  e.bodies = begins_.bodies;
+  if (!there_->passes_at(e.bodies) || !there_->evaluate_bodies(begins_.wound, leg.system.load(t, e.bodies), e).ok()) return;
+  if (there_->unbalanced() > kUnbalanced)
+    notes_.say(
+        fmt::format("t = {:g} s: the motion begins in a singular configuration in which no reactions balance it: they grow "
+                    "without bound towards it, and those recorded there are the nearest",
+                    t));
+}
+
 // A loop that crosses a singular configuration has other freedoms there: counted there, and said. Steppers do not solve the
 // unreduced equations, so nobody knows the sine of their weakest row.
 void Watch::look_at_rank(Leg& leg, double t, const State& x) {
@@ -54,17 +78,30 @@ void Watch::look_at_rank(Leg& leg, double t, const State& x) {
     leg.integrator->interpolate(leg.system, theta, between_);
     leg.formulation->bodies(between_, out);
   };
-  const double sine = leg.integrator->family() == Family::Stepper ? 0 : now.sine;
-  for (const Singularities::Crossing& c : singularities_->step(leg.observer.bodies(), x.wound, sine, between)) {
+  if (now.rank > begins_.rank) {
+    if (begins_.rank >= 0) look_at_begin(leg);
+    begins_.rank = now.rank;
+  }
+  const bool flows = leg.integrator->family() != Family::Stepper;
+  const auto& crossings = singularities_->step(leg.observer.bodies(), x.wound, flows ? now.sine : 0, between);
+  for (const Singularities::Crossing& c : crossings) {
     ++passages_;
-    notes_.happened(t_ + c.theta * (t - t_), NoteKind::Singular, name_of(*leg.model, c.joint), c.rank, [&] {
-      return fmt::format("passed a singular configuration{}, where rank is {} and mobility {}", at_joint(*leg.model, c.joint),
-                         c.rank, c.freedoms);
+    const double at = t_ + c.theta * (t - t_);
+    notes_.happened(at, NoteKind::Singular, name_of(*leg.model, c.joint), c.located ? c.rank : -1, [&] {
+      const std::string what = "passed a singular configuration" + at_joint(*leg.model, c.joint);
+      return c.located ? fmt::format("{}, where rank is {} and mobility {}", what, c.rank, c.freedoms)
+                       : what + ", which was not located: its rank was not counted";
     });
-    look_at_reactions(leg, t, x, c, between);
+    if (flows && now.not_passed)
+      notes_.happened(at, NoteKind::NotPassed, name_of(*leg.model, c.joint), 0, [&] {
+        return fmt::format(
+            "no branch was found through the singular configuration{}: steps there solve all rows, and may lose energy",
+            at_joint(*leg.model, c.joint));
+      });
+    if (c.located) look_at_reactions(leg, t, x, c);
   }
   // Loops that are too large to be watched: what the solver counted.
-  if (!singularities_->watches() && now.changes != mobility_.changes)
+  if (!singularities_->unwatched().empty() && crossings.empty() && now.changes != mobility_.changes)
     notes_.happened(t, NoteKind::Rank, name_of(*leg.model, now.joint), 10000 * mobility_.rank + now.rank, [&] {
       return fmt::format("rank {} to {}, mobility {} to {}{}", mobility_.rank, now.rank, mobility_.freedoms, now.freedoms,
                          at_joint(*leg.model, now.joint));
@@ -75,28 +112,21 @@ void Watch::look_at_rank(Leg& leg, double t, const State& x) {
 }
 
 // Reactions that would have to do work on a motion that joints allow there only do not exist; on the way there they grow like the
-// reciprocal of the distance. The motion itself is smooth: its accelerations are the slopes of its velocities.
-void Watch::look_at_reactions(Leg& leg, double t, const State& x, const Singularities::Crossing& crossing,
-                              const Singularities::Between& between) {
-  const double middle = std::clamp(crossing.theta, kAside, 1 - kAside), h = t - t_;
-  Bodies before, after, there;
-  between(middle - kAside, before);
-  between(middle + kAside, after);
-  between(crossing.theta, there);
-  Accelerations accelerations(there.size());
-  for (std::size_t b = 0; b < there.size(); ++b) {
-    accelerations[b].a_WC = (after[b].v_WC - before[b].v_WC) / (2 * kAside * h);
-    accelerations[b].alpha_WB = (after[b].w_WB - before[b].w_WB) / (2 * kAside * h);
-  }
-  const Load& load = leg.system.load(t_ + crossing.theta * h, there);
-  const auto missed = [&](const Bodies& motion) {
-    return work_that_is_missed(*leg.model, there, x.wound, accelerations, load, motion);
-  };
+// reciprocal of the distance. The motion itself is smooth: whatever the method, its accelerations are those of its branch.
+void Watch::look_at_reactions(Leg& leg, double t, const State& x, const Singularities::Crossing& crossing) {
+  const double at = t_ + crossing.theta * (t - t_);
+  if (!there_) there_.emplace(*leg.model, AugmentedOptions{.verdicts = false});
+  State state;
+  Evaluation e;
+  there_->set(crossing.there, state, x.wound);
+  e.bodies = crossing.there;
+  const Load& load = leg.system.load(at, crossing.there);
+  if (!there_->passes_at(e.bodies) || !there_->evaluate_bodies(x.wound, load, e).ok()) return;
   double most = 0;
-  for (const Bodies& motion : crossing.motions) most = std::max(most, missed(motion));
-  // Joints do no work on the motion itself: what slopes make of it is their error.
-  if (!(most > kMissed + kSlopes * missed(there))) return;
-  notes_.happened(t_ + crossing.theta * h, NoteKind::Reactions, name_of(*leg.model, crossing.joint), crossing.rank, [&] {
+  for (const Bodies& motion : crossing.motions)
+    most = std::max(most, work_that_is_missed(*leg.model, e.bodies, x.wound, e.accelerations, load, motion));
+  if (!(most > kMissed)) return;
+  notes_.happened(at, NoteKind::Reactions, name_of(*leg.model, crossing.joint), crossing.rank, [&] {
     return fmt::format("reactions grow without bound, like 1/sigma, towards the singular configuration{}",
                        at_joint(*leg.model, crossing.joint));
   });
@@ -106,9 +136,11 @@ void Watch::look_at_reactions(Leg& leg, double t, const State& x, const Singular
 void Watch::look_at_coordinates_end(const Leg& leg, double t) {
   const Mobility& now = leg.formulation->mobility();
   if (!now.near_singular || mobility_.near_singular || leg.formulation->chosen_coordinates().empty()) return;
-  notes_.happened(t, NoteKind::NearSingular, name_of(*leg.model, now.joint), now.rank, [&] {
-    return fmt::format("close to a singular configuration{} (sigma {:.1e}): rank {} and mobility {} still hold",
-                       at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms);
+  notes_.happened(t, NoteKind::CoordinatesEnd, name_of(*leg.model, now.joint), now.rank, [&] {
+    return fmt::format(
+        "independent coordinates {} describe the motion badly{} (pivots of the closure differ by {:.1e}); rank {} and mobility "
+        "{} hold",
+        leg.formulation->chosen_coordinates(), at_joint(*leg.model, now.joint), now.sigma, now.rank, now.freedoms);
   });
 }
 

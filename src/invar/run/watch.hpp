@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "invar/mech/augmented.hpp"
 #include "invar/mech/singular.hpp"
 #include "invar/run/leg.hpp"
 #include "invar/run/notes.hpp"
@@ -28,9 +29,9 @@ class Watch {
   long rank_changes() const { return changes_before_ + mobility_.changes; }
 
  private:
+  void look_at_begin(Leg& leg);
   void look_at_rank(Leg& leg, double t, const State& x);
-  void look_at_reactions(Leg& leg, double t, const State& x, const Singularities::Crossing& crossing,
-                         const Singularities::Between& between);
+  void look_at_reactions(Leg& leg, double t, const State& x, const Singularities::Crossing& crossing);
   void look_at_coordinates_end(const Leg& leg, double t);
   void look_at_tendons(const Leg& leg, double t);
   void look_at_coordinates(const Leg& leg, double t);
@@ -39,6 +40,13 @@ class Watch {
   Notes notes_;
   Mobility mobility_;  // after the last step
   std::optional<Singularities> singularities_;
+  std::optional<Augmented> there_;  // stands in singular configurations
+  struct {
+    double t = 0;
+    int rank = 0;
+    Bodies bodies;
+    VecX wound;
+  } begins_;                   // the motion, or goes on after an edit
   State between_;              // inside a step
   double t_ = 0;               // s; after the last step
   long changes_before_ = 0;    // of rank, before the last edit

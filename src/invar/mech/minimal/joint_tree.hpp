@@ -96,6 +96,9 @@ class JointTree {
   /// rows that are good here (see LoopBlock). A joint of a group of loops that has turned over since; -1: none has.
   Verdict anchor(const VecX& q, const VecX& wound);
   int turned_over() const;
+  /// How much two sets of rates differ in what depends, in the worst group of loops: in parts of its speeds, and not counting
+  /// what is below `rest` (rad/s, or its lengths per second).
+  double disagreement(const VecX& one, const VecX& other, double rest) const;
   /// The largest entry of E there, metres and radians made comparable: how much faster than an independent freedom one moves.
   double gain() const;
 

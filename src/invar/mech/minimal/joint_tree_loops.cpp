@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which freedoms depend, and how they follow.
 #include <algorithm>
+#include <cmath>
 
 #include "invar/mech/minimal/joint_tree.hpp"
 
@@ -206,6 +207,23 @@ double JointTree::gain() const {
         most = std::max(most, std::abs(motions_[b](static_cast<Eigen::Index>(d), static_cast<Eigen::Index>(i))) *
                                   blocks_[b].size_of(*this, blocks_[b].dependent()[d]) / driving);
     }
+  return most;
+}
+
+double JointTree::disagreement(const VecX& one, const VecX& other, double rest) const {
+  double most = 0;
+  for (const LoopBlock& block : blocks_) {
+    double off = 0, speed = 0;
+    const auto hear = [&](int f) {
+      speed = std::max({speed, block.size_of(*this, f) * std::max(std::abs(one[f]), std::abs(other[f]))});
+    };
+    for (const int f : block.dependent()) {
+      off = std::max(off, block.size_of(*this, f) * std::abs(one[f] - other[f]));
+      hear(f);
+    }
+    for (const int f : block.driving()) hear(f);
+    if (const double least = rest * block.length(); off > least) most = std::max(most, (off - least) / speed);
+  }
   return most;
 }
 

@@ -19,12 +19,12 @@ constexpr double kFast = 3, kFaster = 1.5;
 constexpr double kNamedFirst = 10, kNamed = 4;
 // Of the speeds: what integrated rates may differ by from those that the loops ask for. Steps that resolve a motion leave (w h)⁵.
 constexpr double kSameMotion = 0.2;
-constexpr double kAtRest = 1e-6;  // m/s
-// Φ_d with pivots that differ by more than this is said to be nearly singular: what depends then moves a hundred times as fast as
-// what drives it, and steps that were short enough no longer are.
-constexpr double kNearlySingular = 1e-2;
+constexpr double kAtRest = 1e-6;  // rad/s, or lengths of the loops per second
+// Where pivots of Φ_d differ by more than this the chosen freedoms describe the motion badly: what depends then moves a hundred
+// times as fast as what drives it, and steps that were short enough no longer are. That is announced.
+constexpr double kBadly = 1e-2;
 // And below this where it falls so fast that the step after the next would find none left: pivots fall like the distance.
-constexpr double kSoonSingular = 0.1;
+constexpr double kSoonBadly = 0.1;
 
 }  // namespace
 
@@ -66,10 +66,10 @@ void Minimal::choose(const State& x, int dependent) {
   condition_ = tree_.condition();
 }
 
-void Minimal::choose_anew(const State& x) {
+void Minimal::choose_anew(const State& x, int dependent) {
   const std::vector<int> before = tree_.independent();
   ++charts_;
-  choose(x, static_cast<int>(tree_.dependent().size()));
+  choose(x, dependent);
   if (tree_.independent() == before) --charts_;
 }
 
@@ -85,13 +85,7 @@ bool Minimal::used_up(double gain) const {
 // Rates of all freedoms are integrated, and they do not turn back.
 bool Minimal::turned_back(const State& x, double gain) const {
   if (!(std::max(gain, last_gain_) > kFast)) return false;
-  double off = 0, speed = 0;
-  for (int f = 0; f < tree_.nv(); ++f) {
-    const double unit = tree_.size_of(f);
-    off = std::max(off, unit * std::abs(x.v[f] - whole_v_[f]));
-    speed = std::max({speed, unit * std::abs(x.v[f]), unit * std::abs(whole_v_[f])});
-  }
-  return off > kSameMotion * speed + kAtRest;
+  return tree_.disagreement(x.v, whole_v_, kAtRest) > kSameMotion;
 }
 
 std::string Minimal::chosen_coordinates() const {
@@ -108,7 +102,7 @@ void Minimal::look_around() {
   const double condition = tree_.condition(), lost = condition_ - condition;
   condition_ = condition;
   if (unreduced_.approaches()) return;  // a singular configuration of the mechanism, which is passed
-  if (condition < kNearlySingular || (condition < kSoonSingular && condition <= 2 * lost)) {
+  if (condition < kBadly || (condition < kSoonBadly && condition <= 2 * lost)) {
     mobility_.near_singular = true;
     mobility_.sigma = condition;
     mobility_.joint = tree_.weakest_joint();
@@ -123,9 +117,7 @@ Verdict Minimal::complete(const State& x) const {
     tree_.place(whole_q_, whole_v_, bodies_);
     return {};
   }
-  Verdict verdict = tree_.complete(whole_q_, whole_v_, x.wound, bodies_);
-  // Beyond a singular configuration that is near there may be no closed one at all: shorter steps find none, either.
-  if (verdict.status == Status::NotConverged && mobility_.near_singular) verdict.status = Status::Singular;
+  const Verdict verdict = tree_.complete(whole_q_, whole_v_, x.wound, bodies_);
   if (!verdict.ok()) return verdict;
   const int joint = tree_.turned_over();
   return joint < 0 ? verdict : Verdict{Status::Singular, -1, joint, tree_.condition()};
@@ -139,7 +131,7 @@ void Minimal::bodies(const State& x, Bodies& out) const {
 
 Verdict Minimal::rate(const State& x, const Load& load, Rate& rate) {
   if (const Verdict verdict = complete(x); !verdict.ok()) return verdict;
-  const Verdict verdict = unreduced_.solve(bodies_, load, x.wound, accelerations_, reactions_);
+  const Verdict verdict = unreduced_.solve(bodies_, load, x.wound, accelerations_, reactions_, false);
   rate.v = whole_v_;
   rate.a.resize(tree_.nv());
   tree_.rates(bodies_, accelerations_, rate.a);
@@ -170,7 +162,8 @@ double Minimal::prepare_step(const State& x, double h, bool whole) {
   const bool passed = unreduced_.passes();
   tree_.place(x.q, x.v, bodies_);
   const double longest = unreduced_.prepare_step(bodies_, x.wound, h, whole);
-  if (passed && !unreduced_.passes()) choose_anew(x);  // beyond it other freedoms may serve, and Φ_d has another orientation
+  // Beyond it other freedoms may serve, and Φ_d has another orientation; more freedoms depend than where a motion began in it.
+  if (passed && !unreduced_.passes()) choose_anew(x, tree_.nv() - unreduced_.mobility().freedoms);
   return longest;
 }
 
@@ -191,7 +184,7 @@ Verdict Minimal::settle(State& x) {
   if (const Verdict verdict = tree_.anchor(x.q, x.wound); !verdict.ok()) return verdict;
   const bool ends = used_up(gain);
   last_gain_ = gain;
-  if (ends) choose_anew(x);
+  if (ends) choose_anew(x, static_cast<int>(tree_.dependent().size()));
   look_around();
   return count_turns(model(), bodies_, q_, v_, x);
 }
