@@ -12,7 +12,7 @@
 namespace invar {
 namespace {
 
-constexpr double kZeroInertia = 1e-14;  // of the body's largest: round-off
+constexpr double kZeroInertia = 1e-14;  // of the largest that it was computed with: round-off
 constexpr double kIdle = 1e-8;          // of the body's largest: small enough to be dear without a loan
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
@@ -64,6 +64,7 @@ bool invert(const Mat6& m, Mat6& w) {
 struct Principal {
   Vec6 values;
   Mat6 vectors;
+  Vec6 among;  // the largest of those that were computed together
 };
 
 Principal principal(const Mat6& m) {
@@ -81,12 +82,14 @@ Principal principal(const Mat6& m) {
         out.values.segment<3>(o) = eigen.eigenvalues();
         out.vectors.block<3, 3>(o, o) = eigen.eigenvectors();
       }
+      out.among.segment<3>(o).setConstant(out.values.segment<3>(o).maxCoeff());
     }
     return out;
   }
   const Eigen::SelfAdjointEigenSolver<Mat6> eigen(m);
   out.values = eigen.eigenvalues();
   out.vectors = eigen.eigenvectors();
+  out.among.setConstant(out.values.maxCoeff());
   return out;
 }
 
@@ -102,8 +105,8 @@ void split(const Mat6& m, double loan, LentBody& out) {
     const bool idle = !(p.values[k] > kIdle * largest);
     if (idle) {
       out.axes.col(out.idle) = axis;
-      // What eigenvalues tell from zero: round-off of the largest one of the body is no inertia.
-      out.own[out.idle] = p.values[k] > kZeroInertia * largest ? p.values[k] : 0.0;
+      // What eigenvalues tell from zero: moments of inertia round by the largest of them, however heavy the body is.
+      out.own[out.idle] = p.values[k] > kZeroInertia * p.among[k] ? p.values[k] : 0.0;
       rest += axis * axis.transpose() / (out.own[out.idle] + out.loan);
       ++out.idle;
     } else {
@@ -175,7 +178,8 @@ Verdict invert_masses(const KktProblem& problem, const Loans& loans, std::vector
     if (const int k = loans.of_body(static_cast<int>(i)); k >= 0)
       W[i] = loans.bodies()[size(k)].inverse;
     else if (!invert(problem.mass[i], W[i]))
-      return {Status::NoInertia, static_cast<int>(i), -1, problem.mass[i].diagonal().minCoeff()};
+      return {problem.mass[i].allFinite() ? Status::NoInertia : Status::NotFinite, static_cast<int>(i), -1,
+              problem.mass[i].diagonal().minCoeff()};
   }
   return {};
 }

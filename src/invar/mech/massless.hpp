@@ -47,7 +47,7 @@ class Loans {
 };
 
 /// Inverse masses W: of regular bodies as they are, of bodies with idle directions with their loans. Ends with NoInertia at a
-/// body that has less inertia than when the loans were found.
+/// body that has less inertia than when the loans were found, with NotFinite where a mass is not finite.
 Verdict invert_masses(const KktProblem& problem, const Loans& loans, std::vector<Mat6>& W);
 
 }  // namespace invar

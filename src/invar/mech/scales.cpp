@@ -5,11 +5,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "invar/model/arms.hpp"
+
 namespace invar {
 namespace {
 
-// Arms below this part of what they are differences of, or of the length of their part, are round-off and no size.
-constexpr double kNoArm = 1e-9;
+// A body without arms is not taken for smaller than this part of its connected part: arms that are round-off (1e-16) stay far
+// below the sines that count (RankTolerance).
+constexpr double kSmallest = 1e-6;
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
@@ -40,6 +43,13 @@ void at_ends(const Model& model, const Add& add) {
     if (joint.parent != kWorld) add(joint.parent, joint.X_PF.p);
     add(joint.child, joint.X_CM.p);
   }
+}
+
+// The length of a body whose joint points all lie at its centre of mass: its radius of gyration. Nothing but its rotation is
+// measured by it, so it changes no rank; with the length of a large part a small wheel would seem to have no inertia.
+double without_arms(const Inertia& inertia, double whole) {
+  const double square = inertia.mass > 0 ? 0.5 * inertia.I_C.trace() / inertia.mass : 0.0;
+  return square > 0 ? std::max(std::sqrt(square), kSmallest * whole) : whole;
 }
 
 Piece piece_of(const Model& model, std::vector<int> bodies) {
@@ -106,10 +116,9 @@ void measure(const Model& model, Scales& scales) {
   std::fill(scales.body_length.begin(), scales.body_length.end(), 0.0);
   for (std::size_t b = 0; b < bodies.size(); ++b) scales.parts[size(scales.part_of_body[b])].mass += bodies[b].inertia.mass;
   at_ends(model, [&](int b, const Vec3& p_BJ) {
-    const Vec3& p_BC = bodies[size(b)].inertia.p_BC;
-    const double square = (p_BJ - p_BC).squaredNorm();
+    const double square = arm_squared(p_BJ, bodies[size(b)].inertia.p_BC);
     scales.parts[size(scales.part_of_body[size(b)])].length += square;
-    if (square > kNoArm * kNoArm * std::max(p_BJ.squaredNorm(), p_BC.squaredNorm())) scales.body_length[size(b)] += square;
+    scales.body_length[size(b)] += square;
   });
   for (Scales::Part& part : scales.parts) {
     part.length = part.length > 0 ? std::sqrt(part.length / part.ends) : 1.0;
@@ -118,7 +127,7 @@ void measure(const Model& model, Scales& scales) {
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     const double whole = scales.parts[size(scales.part_of_body[b])].length;
     const double own = std::sqrt(scales.body_length[b] / std::max(1, scales.ends_of_body[b]));
-    scales.body_length[b] = power_of_two(own > kNoArm * whole ? own : whole);
+    scales.body_length[b] = power_of_two(own > kNoArm * whole ? own : without_arms(bodies[b].inertia, whole));
   }
 }
 

@@ -30,8 +30,9 @@ struct Scales {
 /// Finds the connected parts and measures them. Joint points are those of the frames as they are used: a locked joint counts like
 /// a fixed one at the same place.
 Scales scales_of(const Model& model);
-/// Measures parts and bodies anew after an edit of values. A body whose joint points all lie at its centre of mass has no length
-/// of its own: it takes that of its part, or 1 m. No heap.
+/// Measures parts and bodies anew after an edit of values. A body whose joint points all lie at its centre of mass is as long as
+/// its radius of gyration (but no less than 1e-6 of its part); a point mass there, or a massless body, takes the length of its
+/// part. A part without arms has length 1 m. No heap.
 void measure(const Model& model, Scales& scales);
 
 /// The power of two nearest to a positive number, in ratio.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "invar/base/check.hpp"
+#include "invar/model/arms.hpp"
 #include "invar/model/edit.hpp"
 #include "invar/model/model_check.hpp"
 
@@ -75,7 +76,7 @@ double length_scale(const std::vector<Joint>& joints, const std::vector<Body>& b
   int count = 0;
   const auto add = [&](int body, const Vec3& p_BJ) {
     if (body == kWorld) return;
-    sum += (p_BJ - bodies[static_cast<std::size_t>(body)].inertia.p_BC).squaredNorm();
+    sum += arm_squared(p_BJ, bodies[static_cast<std::size_t>(body)].inertia.p_BC);
     ++count;
   };
   for (const Joint& joint : joints) {
