@@ -8,6 +8,7 @@
 
 #include "invar/geom/rotation.hpp"
 #include "invar/mech/assemble.hpp"
+#include "invar/mech/gaps.hpp"
 #include "invar/mech/joint_rows.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/run/run.hpp"
@@ -36,6 +37,36 @@ MechanismOptions family(int k) {
   options.loops = 1 + k % 2, options.passive = false, options.locked = false, options.planar = k % 3 == 0;
   options.redundant = k % 5 == 4 ? 1 : 0, options.mass_ratio = 10;
   return options;
+}
+
+/// The largest gap of a joint along rows that are lengths, m.
+double displaced(const Model& model, const Bodies& bodies) {
+  double largest = 0;
+  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
+    const Residual r = joint_residual(model, j, bodies);
+    JointAt at;
+    joint_at(model, j, bodies, false, at);
+    for (Eigen::Index i = 0; i < r.size(); ++i)
+      if (at.C.row(i).head<3>().isZero(1e-12)) largest = std::max(largest, std::abs(r[i]));
+  }
+  return largest;
+}
+
+/// Where a formulation is after twenty steps of rk4.
+Bodies stepped(const std::string& formulation, const Model& model, const Bodies& bodies) {
+  Method method;
+  method.formulation = formulation;
+  const auto made = make_formulation(model, method);
+  System system(*made);
+  State x;
+  made->set(bodies, x);
+  const auto rk4 = std::move(*make_integrator("rk4"));
+  rk4->reset(system, x, 1e-3);
+  double done = 0;
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(rk4->step(system, 1e-3 * i, 1e-3, x, done).ok()) << formulation;
+  Bodies out(bodies.size());
+  made->bodies(x, out);
+  return out;
 }
 
 /// Rows of the joints at a body.
@@ -89,6 +120,7 @@ TEST(Closing, IsRelativeToTheSizeOfTheMechanism) {
 
 // States off by a given part of the size are refused at every size, or at none.
 TEST(Closing, RefusesTheSamePartOfTheSizeAtEverySize) {
+  int judged = 0;
   for (int k = 0; k < cases(20); ++k) {
     const Sample s = random_sample(seed(9800) + static_cast<std::uint64_t>(k), family(k));
     for (const auto& [part, fine] : {std::pair{1e-12, true}, {1e-6, false}}) {
@@ -98,14 +130,17 @@ TEST(Closing, RefusesTheSamePartOfTheSizeAtEverySize) {
         bodies.back().p_WC += part * model.length() * Vec3(1, 0.7, -0.4);
         const bool held = s.model.joints().size() > 0 && rows_at(model, static_cast<int>(bodies.size()) - 1) > 3;
         if (!held) continue;
+        ++judged;
         EXPECT_EQ(expect_consistent(model, bodies, 1e-9).has_value(), fine) << "case " << k << ", " << by << ", " << part;
       }
     }
   }
+  EXPECT_GE(judged, cases(20) * 5);  // of ten each
 }
 
 // A run of the same mechanism: the same gaps in parts of the size, the same word about its steps.
 TEST(Closing, OfRunsKeepsTheSamePartOfTheSize) {
+  int judged = 0;
   for (int k = 0; k < cases(6); ++k) {
     const Sample s = random_sample(seed(9800) + static_cast<std::uint64_t>(k), family(k));
     for (const char* formulation : {"augmented", "minimal", "natural"})
@@ -120,10 +155,134 @@ TEST(Closing, OfRunsKeepsTheSamePartOfTheSize) {
         const auto out = run(run_of);
         ASSERT_TRUE(out) << "case " << k << ", " << by << ": " << out.error().what;
         EXPECT_EQ(out->end, Outcome::End::Finished) << "case " << k << ", " << formulation << ", " << by << ": " << out->words;
+        ++judged;
+        // The metric holds rad and m side by side: angles do not shrink with the size, displacements are looked at by themselves.
         EXPECT_LT(metric(*out, "joint_gap"), 1e-11 * std::max(1.0, by)) << "case " << k << ", " << formulation << ", " << by;
+        EXPECT_LT(displaced(*run_of.model, stepped(formulation, *run_of.model, run_of.start.bodies)), 1e-11 * by)
+            << "case " << k << ", " << formulation << ", " << by;
         EXPECT_TRUE(out->unresolved.empty()) << "case " << k << ", " << formulation << ", " << by << ": " << out->unresolved;
       }
   }
+  EXPECT_GE(judged, cases(6) * 10);  // of fifteen each; natural does not take all kinds
+}
+
+/// Both mechanisms in one model, the joints and bodies of the first in front.
+ModelSpec beside(ModelSpec a, const ModelSpec& b) {
+  const auto other = [](const std::string& name) { return name == "world" ? name : "other_" + name; };
+  for (BodySpec body : b.bodies) body.name = other(body.name), a.bodies.push_back(body);
+  for (JointSpec joint : b.joints) {
+    joint.name = other(joint.name), joint.parent = other(joint.parent), joint.child = other(joint.child);
+    a.joints.push_back(joint);
+  }
+  for (CouplingSpec c : b.couplings) {
+    c.name = other(c.name), c.joint = other(c.joint), c.of = other(c.of);
+    a.couplings.push_back(c);
+  }
+  return a;
+}
+
+Bodies pulled_off(const Sample& s, double far, Random& random) {
+  Bodies off = s.bodies;
+  for (BodyState& b : off) {
+    b.p_WC += random_vector(random, far), b.q_WB = turned(b.q_WB, random_vector(random, far));
+    b.v_WC += random_vector(random, 1), b.w_WB += random_vector(random, 1);
+  }
+  return off;
+}
+
+// Each part takes its own Newton steps, shortened by its own gaps, and ends by its own residual: positions and velocities are to
+// the bit those that it is given alone, beside a neighbour of another size that is farther from its joints, or nearer to them.
+TEST(Closing, OfUnconnectedPartsIsThatOfEachAlone) {
+  int closed = 0;
+  for (int k = 0; k < cases(30); ++k) {
+    const auto at = static_cast<std::uint64_t>(k);
+    MechanismOptions second = family(k / 2);
+    second.couplings = k % 4 == 1 ? 2 : 0;
+    const Sample a = random_sample(seed(9850) + 2 * at, family(k)), b = random_sample(seed(9850) + 2 * at + 1, second);
+    const double by = kSizes[k % 5];
+    Random random(seed(9950) + at);
+    ModelSpec spec_a = a.mechanism.spec, spec_b = scaled(b.mechanism.spec, by);
+    spec_a.initial.clear(), spec_b.initial.clear();
+    spec_a.gravity = spec_b.gravity;
+    if (by != 1) spec_b.couplings.clear();  // their numbers are lengths in part
+    const Model one = build(spec_a), two = build(spec_b), both = build(beside(spec_a, spec_b));
+    const Bodies off_a = pulled_off(a, k % 3 == 0 ? 0.3 : 1e-4, random),
+                 off_b = scaled(pulled_off(b, k % 3 == 1 ? 0.3 : 1e-6, random), by);
+    Bodies off = off_a;
+    off.insert(off.end(), off_b.begin(), off_b.end());
+    const auto x = make_consistent(one, off_a), y = make_consistent(two, off_b), xy = make_consistent(both, off);
+    EXPECT_EQ(xy.has_value(), x.has_value() && y.has_value()) << "case " << k << ", " << by;
+    if (!xy || !x || !y) continue;
+    ++closed;
+    for (std::size_t i = 0; i < off.size(); ++i) {
+      const BodyState& alone = i < x->size() ? (*x)[i] : (*y)[i - x->size()];
+      EXPECT_EQ((*xy)[i].p_WC, alone.p_WC) << "case " << k << ", " << by << ", body " << i;
+      EXPECT_EQ((*xy)[i].q_WB.coeffs(), alone.q_WB.coeffs()) << "case " << k << ", " << by << ", body " << i;
+      EXPECT_EQ((*xy)[i].v_WC, alone.v_WC) << "case " << k << ", " << by << ", body " << i;
+      EXPECT_EQ((*xy)[i].w_WB, alone.w_WB) << "case " << k << ", " << by << ", body " << i;
+    }
+  }
+  EXPECT_GE(2 * closed, cases(30));
+}
+
+// A gap of a thousandth of a small part is refused beside a large one as it is alone.
+TEST(Closing, OfASmallPartIsNotExcusedByALargeNeighbour) {
+  int judged = 0;
+  for (int k = 0; k < cases(20); ++k) {
+    const auto at = static_cast<std::uint64_t>(k);
+    const Sample a = random_sample(seed(9860) + 2 * at, family(k)), b = random_sample(seed(9860) + 2 * at + 1, family(k + 1));
+    const ModelSpec large = scaled(a.mechanism.spec, 0x1p10), small = scaled(b.mechanism.spec, 0x1p-10);
+    if (rows_at(build(small), static_cast<int>(b.bodies.size()) - 1) <= 3) continue;
+    ModelSpec spec = beside(large, small);
+    spec.initial.clear();
+    const Model both = build(spec);
+    Bodies bodies = scaled(a.bodies, 0x1p10), open = scaled(b.bodies, 0x1p-10);
+    bodies.insert(bodies.end(), open.begin(), open.end());
+    EXPECT_TRUE(expect_consistent(both, bodies, 1e-9)) << "case " << k;
+    bodies.back().p_WC += 1e-3 * 0x1p-10 * Vec3(1, 0.7, -0.4);
+    EXPECT_FALSE(expect_consistent(both, bodies, 1e-6)) << "case " << k;
+    ++judged;
+  }
+  EXPECT_GE(2 * judged, cases(20));
+}
+
+// How far gaps make dependent rows stand out is a pure number: that of the mechanism drawn, at every size. Couplings count.
+TEST(NoiseOfGaps, IsTheSameAtEverySizeAndSeesCouplings) {
+  int coupled = 0;
+  for (int k = 0; k < cases(20); ++k) {
+    const Sample s = random_sample(seed(9870) + static_cast<std::uint64_t>(k), family(k));
+    Random random(seed(9970) + static_cast<std::uint64_t>(k));
+    const Bodies off = pulled_off(s, 1e-5, random);
+    double first = 0;
+    for (const double by : kSizes) {
+      const Model model = build(scaled(s.mechanism.spec, by));
+      const double noise = noise_of_gaps(model, scales_of(model), whole_piece(model), scaled(off, by));
+      if (by == kSizes[0]) first = noise;
+      EXPECT_NEAR(noise, first, 1e-9 * first) << "case " << k << ", " << by;
+      EXPECT_GT(noise, 1e-4) << "case " << k << ", " << by;
+    }
+    MechanismOptions gears{.bodies = 4, .passive = false, .couplings = 1, .locked = false, .kinds = {JointKind::Revolute}};
+    const Sample g = random_sample(seed(9880) + static_cast<std::uint64_t>(k), gears);
+    if (g.model.couplings().empty()) continue;
+    // The driven freedom turned by a tenth: every joint stays closed.
+    const Coupling& c = g.model.couplings()[0];
+    const Joint& driven = g.model.joints()[static_cast<std::size_t>(c.joint)];
+    Bodies turned_by = g.bodies;
+    const int leaf = driven.child;
+    int joints = 0;
+    for (const Joint& j : g.model.joints()) joints += j.child == leaf || j.parent == leaf;
+    if (joints > 1) continue;
+    ++coupled;
+    BodyState& b = turned_by[static_cast<std::size_t>(leaf)];
+    const Vec3 axis = b.q_WB * (driven.X_CM.q * Vec3::UnitZ()),
+               arm = b.q_WB * (driven.X_CM.p - g.model.bodies()[static_cast<std::size_t>(leaf)].inertia.p_BC);
+    const Vec3 pin = b.p_WC + arm;
+    const Quat turn(Eigen::AngleAxisd(0.1, axis));
+    b.q_WB = turn * b.q_WB;
+    b.p_WC = pin - turn * arm;
+    EXPECT_NEAR(noise_of_gaps(g.model, scales_of(g.model), whole_piece(g.model), turned_by), 100, 1e-6) << "case " << k;
+  }
+  EXPECT_GE(coupled, 1);
 }
 
 }  // namespace

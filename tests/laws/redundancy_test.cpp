@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/QR>
+#include <algorithm>
+#include <limits>
 
+#include "invar/mech/least_norm.hpp"
 #include "support/block_graphs.hpp"
 #include "support/campaign.hpp"
 
@@ -121,6 +124,42 @@ TEST(FourBar, DeterminesItsForcesInThePlaneOnly) {
       const bool in_plane = g.joints[j].rows.row(i).head<3>().norm() > 0.5 && std::abs(g.joints[j].rows(i, 2)) < 0.5;
       EXPECT_EQ(r.indeterminate(static_cast<int>(5 * j) + i), !in_plane) << "joint " << j << " row " << i;
     }
+}
+
+// Without masses, where motions without inertia are refused, and with them: the self-stresses are the same.
+TEST(RandomGraphs, ShareSelfStressWhetherTheyHaveInertiaOrNone) {
+  int refused = 0;
+  for (int k = 0; k < cases(60); ++k) {
+    Random random(seed(34), static_cast<std::uint64_t>(k));
+    Graph g = random_graph(random, 2 + random.below(8), 2);
+    const Redundancy massive = analysed(g);
+    for (Graph::Body& body : g.bodies)
+      if (random.chance(0.7)) body.mass = 0, body.inertia.setZero();
+    if (std::none_of(g.bodies.begin(), g.bodies.end(), [](const Graph::Body& b) { return b.mass > 0; })) g.bodies[0].mass = 1;
+    const Redundancy idle = analysed(g);
+    refused += idle.verdict.status == Status::NoInertia;
+    EXPECT_EQ(idle.rank, massive.rank) << "graph " << k;
+    EXPECT_EQ(idle.self_stresses, massive.self_stresses) << "graph " << k;
+    EXPECT_LE((idle.share - massive.share).lpNorm<Eigen::Infinity>(), 1e-12) << "graph " << k;
+    EXPECT_EQ(idle.group_of_block, massive.group_of_block) << "graph " << k;
+    const VecX y = random_entries(random, static_cast<int>(idle.share.size()));
+    EXPECT_LE((idle.least_norm(y) - massive.least_norm(y)).norm(), 1e-11 * y.norm()) << "graph " << k;
+  }
+  EXPECT_GE(4 * refused, cases(60));
+}
+
+// A projection that has no factor says so.
+TEST(LeastNorm, OfRowsThatAreNotFiniteClaimsNothing) {
+  for (int k = 0; k < cases(20); ++k) {
+    Random random(seed(35), static_cast<std::uint64_t>(k));
+    KktProblem p = random_graph(random, 2 + random.below(8), 2).problem();
+    LeastNorm least(p.structure);
+    VecX F = random_entries(random, p.structure.rows());
+    p.jacobian[static_cast<std::size_t>(random.below(p.structure.touches()))](0, random.below(6)) =
+        k % 2 == 0 ? 1e200 : std::numeric_limits<double>::quiet_NaN();
+    least.project(p, F);
+    EXPECT_FALSE(least.residual() <= 1e-6) << "graph " << k << ": " << least.residual();
+  }
 }
 
 TEST(TableOnSupports, SharesOneStressEqually) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "invar/mech/gaps.hpp"
 #include "invar/mech/joint_rows.hpp"
 #include "invar/mech/projection.hpp"
 #include "invar/mech/unreduced.hpp"
@@ -105,24 +106,35 @@ JointState with_driven(const Model& model, JointState joints) {
   return joints;
 }
 
-// The largest residuals in parts of the mechanism: angles as they are, displacements over its length, so that neither units nor
-// size matter. What rounding of positions leaves is no residual: far away from the World origin it is more than near it.
+// The largest residuals in parts of the mechanism: angles as they are, displacements over the length of their connected part, so
+// that neither units nor size nor neighbours matter. What rounding of positions leaves is no residual: far away from the World
+// origin it is more than near it.
 ConstraintError relative_error(const Model& model, const Bodies& bodies, const VecX& wound) {
-  const double length = model.length();
-  double far = 0, fast = 0;
-  for (const BodyState& b : bodies)
-    far = std::max(far, b.p_WC.norm()), fast = std::max(fast, b.v_WC.norm() + b.w_WB.norm() * (b.p_WC.norm() + length));
+  struct Reach {
+    double far = 0, fast = 0;
+  };
+  const Scales scales = scales_of(model);
+  std::vector<Reach> reaches(scales.parts.size());
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    Reach& reach = reaches[static_cast<std::size_t>(scales.part_of_body[b])];
+    const double distance = bodies[b].p_WC.norm(), arm = distance + scales.length_at(static_cast<int>(b));
+    reach.far = std::max(reach.far, distance);
+    reach.fast = std::max(reach.fast, bodies[b].v_WC.norm() + bodies[b].w_WB.norm() * arm);
+  }
   constexpr double kRounding = 64 * 2.2e-16;
   ConstraintError out;
   const auto raise = [&](int joint, double position, double velocity) {
-    if (!(position <= out.position)) out.position = position, out.joint = joint;
-    if (!(velocity <= out.velocity)) out.velocity = velocity;
+    if (!(position <= out.position) && !std::isnan(out.position)) out.position = position, out.joint = joint;
+    if (!(velocity <= out.velocity) && !std::isnan(out.velocity)) out.velocity = velocity;
   };
   const auto less = [](double a, double b) { return std::isfinite(a) ? std::max(0.0, std::abs(a) - b) : a; };
   JointAt at;
   for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
     const Residual gap = joint_residual(model, j, bodies), rate = joint_residual_rate(model, j, bodies);
     joint_at(model, j, bodies, false, at);
+    const int child = model.joints()[static_cast<std::size_t>(j)].child;
+    const double length = scales.length_at(child);
+    const auto& [far, fast] = reaches[static_cast<std::size_t>(scales.part_of_body[static_cast<std::size_t>(child)])];
     for (Eigen::Index k = 0; k < gap.size(); ++k) {
       const Vec6 row = at.C.row(k).transpose();
       const double unit = 1 / (length * row_size(row, length)), linear = row.tail<3>().norm() * unit;
@@ -132,11 +144,9 @@ ConstraintError relative_error(const Model& model, const Bodies& bodies, const V
   VecX q(model.nq()), v(model.nv());
   joint_coordinates(model, bodies, q, v);
   unwind(model, wound, q);
-  for (int c = 0; c < static_cast<int>(model.couplings().size()); ++c) {
-    const Coupling& coupling = model.couplings()[static_cast<std::size_t>(c)];
-    const double unit = turns(model.joints()[coupling.joint].kind, coupling.freedom) ? 1 : 1 / length;
-    raise(-1, std::abs(unit * coupling_residual(model, c, q)), std::abs(unit * coupling_residual_rate(model, c, q, v)));
-  }
+  for (int c = 0; c < static_cast<int>(model.couplings().size()); ++c)
+    raise(-1, gap_of_coupling(model, scales, c, coupling_residual(model, c, q)),
+          gap_of_coupling(model, scales, c, coupling_residual_rate(model, c, q, v)));
   return out;
 }
 
@@ -200,7 +210,7 @@ Result<Bodies> make_consistent(const Model& model, Bodies guess, double toleranc
   Accelerations unused(guess.size());
   std::vector<Wrench> none(model.joints().size());
   Verdict verdict = solver.solve(guess, KktInput{.dynamics = false}, unused, none);
-  // Projection goes on while residuals fall; what is left is judged in parts of the mechanism.
+  // Projection goes on while residuals fall; what is left is judged in parts of each connected part.
   if (verdict.status != Status::NoInertia) verdict = projection.positions(guess, wound, tolerance, 100);
   if (verdict.ok() && !(relative_error(model, guess, wound).position <= tolerance)) verdict = {Status::NotConverged};
   if (verdict.ok()) verdict = projection.velocities(guess, wound);

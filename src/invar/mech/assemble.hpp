@@ -25,12 +25,12 @@ struct JointState {
 Bodies place(const Model& model, const JointState& joints);
 
 /// Moves bodies onto position and velocity constraints by the shortest way in the inertia metric. Fails when the constraints
-/// cannot be met within `tolerance` (rad, or parts of model.length()), with what remains and the joints that keep it. `turns`:
-/// see wound_at.
+/// cannot be met within `tolerance` (rad, or parts of the length of the connected part), with what remains and the joints that
+/// keep it. `turns`: see wound_at.
 Result<Bodies> make_consistent(const Model& model, Bodies guess, double tolerance = 1e-9, const VecX& turns = {});
 
-/// Ok when positions and velocities meet the constraints within `tolerance` (rad, or parts of model.length(); per second);
-/// otherwise the largest residual and its joint.
+/// Ok when positions and velocities meet the constraints within `tolerance` (rad, or parts of the length of the connected part;
+/// per second); otherwise the largest residual and its joint.
 Result<void> expect_consistent(const Model& model, const Bodies& bodies, double tolerance, const VecX& turns = {});
 
 }  // namespace invar

@@ -41,8 +41,11 @@ FrontSolver::FrontSolver(const KktStructure& structure)
 Verdict FrontSolver::decide(const KktProblem& problem, const KnownRank& known) {
   INVAR_CHECK(problem.structure.rows() == structure_.rows() && problem.structure.touches() == structure_.touches(),
               "a solver serves problems of its own structure");
-  forgotten_ = false;
   if (!rows_) rows_ = std::make_unique<FrontFactor>(structure_);
+  // Nothing is decided on rows or masses that are not finite (their squares included): the next state is the first again.
+  forgotten_ = true;
+  if (const Verdict verdict = expect_finite(problem); !verdict.ok()) return verdict;
+  forgotten_ = false;
   row_length_ = row_lengths(problem);
   const RowSort sort = sort_rows(*rows_, structure_, problem.jacobian, problem.compliance, tolerance_, known);
   publish(problem, sort);
@@ -61,6 +64,16 @@ Verdict FrontSolver::decide(const KktProblem& problem, const KnownRank& known) {
   b_ = y_ = VecX::Zero(unknowns());
   fresh_ = true;
   weakened_ = strengthened_ = worn_ = false;
+  return {};
+}
+
+Verdict FrontSolver::expect_finite(const KktProblem& problem) const {
+  const VecX lengths = row_lengths(problem);
+  for (int r = 0; r < lengths.size(); ++r)
+    if (!std::isfinite(lengths[r] * lengths[r])) return {Status::NotFinite, -1, structure_.block_of_row(r), lengths[r]};
+  for (int i = 0; i < structure_.bodies(); ++i)
+    if (const double square = problem.mass[size(i)].squaredNorm(); !std::isfinite(square))
+      return {Status::NotFinite, i, -1, square};
   return {};
 }
 
@@ -134,6 +147,12 @@ void FrontSolver::take_core(const KktProblem& problem, bool neutral) {
   }
 }
 
+// Who an unknown belongs to: the block of a row, the body of an idle direction.
+int FrontSolver::block_of_unknown(int at) const { return at < structure_.rows() ? structure_.block_of_row(at) : -1; }
+int FrontSolver::body_of_unknown(int at) const {
+  return at < structure_.rows() ? -1 : loans_.bodies()[size(places_[size(at - structure_.rows())].loan)].body;
+}
+
 // x ± Z κ z, and y ± κ Zᵀ u on the idle directions.
 void FrontSolver::add_idle_motion(const VecX& y, double sign, VecX& x) const {
   for (std::size_t i = 0; i < places_.size(); ++i) {
@@ -151,78 +170,75 @@ void FrontSolver::add_idle_forces(const VecX& u, double sign, VecX& y) const {
   }
 }
 
-// Weak directions one by one: with z = 1 the others follow from H y = 0, in the neutral metric J (Z z − g) = 0 and Zᵀ g = 0 with
-// g = Jᵀ F. Then gᵀ Z z = |g|², so |g| over |Z z| is the sine between the motion Z z and those that the rows leave free. As a
-// Schur number it would carry an error u, as a vector (u κ)².
+// Weak directions one by one: with z = 1 the others follow from H y = 0, in the neutral metric J (Z z − g) = c F and Zᵀ g = −μ z
+// with g = Jᵀ F. Then gᵀ Z z = |g|² + c |F|², and what resists the motion Z z is h = (g, √c F, √μ z): |h| over |Z z| is the sine
+// between it and the motions that are free of rows and inertia. As a Schur number it would carry an error u, as a vector (u κ)².
 Verdict FrontSolver::judge_weak(const KktProblem& problem, std::vector<IdlePlace>& places) {
   struct Candidate {
-    VecX motion, g;  // 6 bodies
-    double inertia = 0;
+    VecX motion;  // 6 bodies
+    VecX held;    // 6 bodies, rows, idle directions: h
   };
-  const int n = unknowns();
+  const int n = unknowns(), wide = 6 * structure_.bodies(), rows = structure_.rows();
   take_core(problem, true);
-  const bool sound = core().eliminate() < 0;
+  if (const int row = core().eliminate(); row >= 0)
+    return {Status::Singular, body_of_unknown(row), block_of_unknown(row), core().ratio(row)};
   std::vector<Candidate> candidates;
-  VecX y(n), correction(n), rest(n);
+  VecX y(n), correction(n), rest(n), g(wide);
   for (const IdlePlace& weak : places) {
     if (weak.home >= 0) continue;
     const LentBody& lent = loans_.bodies()[size(weak.loan)];
-    Candidate c{VecX::Zero(6 * structure_.bodies()), VecX::Zero(6 * structure_.bodies()), 0};
+    Candidate c{VecX::Zero(wide), VecX::Zero(wide + rows + loans_.directions())};
     y.setZero();
     for (int pass = 0; pass < 4; ++pass) {
       c.motion.setZero();
       c.motion.segment<6>(6 * lent.body) = lent.axes.col(weak.direction);
       for (std::size_t i = 0; i < places_.size(); ++i) {
         const LentBody& other = loans_.bodies()[size(places_[i].loan)];
-        c.motion.segment<6>(6 * other.body) += y[structure_.rows() + static_cast<int>(i)] * other.axes.col(places_[i].direction);
+        c.motion.segment<6>(6 * other.body) += y[rows + static_cast<int>(i)] * other.axes.col(places_[i].direction);
       }
-      c.g.setZero();
-      add_transpose_times(structure_, problem.jacobian, y, c.g);
-      if (pass == 3 || !sound) break;
-      const VecX free = c.motion - c.g;
+      g.setZero();
+      add_transpose_times(structure_, problem.jacobian, y, g);
+      if (pass == 3) break;
+      const VecX free = c.motion - g;
       rest.setZero();
-      for (int r = 0; r < structure_.rows(); ++r) rest[r] = problem.compliance[r] > 0 ? -y[r] : 0.0;
+      for (int r = 0; r < rows; ++r) rest[r] = problem.compliance[r] > 0 ? -y[r] : 0.0;
       add_jacobian_times(structure_, problem.jacobian, free, rest);
       for (std::size_t i = 0; i < places_.size(); ++i) {
         const LentBody& other = loans_.bodies()[size(places_[i].loan)];
-        const int d = places_[i].direction, at = structure_.rows() + static_cast<int>(i);
-        rest[at] = other.axes.col(d).dot(c.g.segment<6>(6 * other.body)) + other.own[d] / other.loan * y[at];
+        const int d = places_[i].direction, at = rows + static_cast<int>(i);
+        rest[at] = other.axes.col(d).dot(g.segment<6>(6 * other.body)) + other.own[d] / other.loan * y[at];
       }
       core().solve(rest, correction);
       y += correction;
     }
+    c.held.head(wide) = g;
+    for (int r = 0; r < rows; ++r) c.held[wide + r] = problem.compliance[r] > 0 ? y[r] : 0.0;
+    int at = wide + rows;
+    for (const LentBody& other : loans_.bodies())
+      for (int d = 0; d < other.idle; ++d)
+        c.held[at++] = std::sqrt(other.own[d] / other.loan) * other.axes.col(d).dot(c.motion.segment<6>(6 * other.body));
     const double length = c.motion.norm();
-    c.motion /= length, c.g /= length;
-    for (std::size_t b = 0; b < loans_.bodies().size(); ++b) {
-      const LentBody& other = loans_.bodies()[b];
-      for (int d = 0; d < other.idle; ++d) {
-        const double z = other.axes.col(d).dot(c.motion.segment<6>(6 * other.body));
-        c.inertia += other.own[d] / other.loan * z * z;
-      }
-    }
+    c.motion /= length, c.held /= length;
     candidates.push_back(std::move(c));
   }
-  // Those that rows hold, the strongest first; each takes its share from the others.
+  // The strongest first; each takes its share from the others.
   std::vector<char> done(candidates.size(), 0);
   for (std::size_t k = 0; k < candidates.size(); ++k) {
     std::size_t best = 0;
     double most = -1;
     for (std::size_t i = 0; i < candidates.size(); ++i)
-      if (const double held = candidates[i].g.norm() + std::sqrt(candidates[i].inertia); !done[i] && held > most)
-        most = held, best = i;
-    Candidate& chosen = candidates[best];
+      if (const double held = candidates[i].held.norm(); !done[i] && held > most) most = held, best = i;
+    const Candidate& chosen = candidates[best];
     if (!(most > tolerance_.singular)) return no_inertia(chosen.motion);
     done[best] = 1;
     weakest_idle_ = std::min(weakest_idle_, most);
-    const double square = chosen.g.squaredNorm();
-    if (square <= tolerance_.singular * tolerance_.singular) continue;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (done[i]) continue;
-      const double share = chosen.g.dot(candidates[i].g) / square;
-      candidates[i].g -= share * chosen.g;
+      const double share = chosen.held.dot(candidates[i].held) / (most * most);
+      candidates[i].held -= share * chosen.held;
       candidates[i].motion -= share * chosen.motion;
       const double length = candidates[i].motion.norm();
-      candidates[i].g /= length, candidates[i].motion /= length;
+      candidates[i].held /= length, candidates[i].motion /= length;
     }
   }
   return {};
@@ -254,31 +270,36 @@ Verdict FrontSolver::factor(const KktProblem& problem) {
   if (const Verdict verdict = take_masses(problem); !verdict.ok()) return verdict;
   take_core(problem, false);
   if (const int row = core().eliminate(); row >= 0) {
-    const int block = row < structure_.rows() ? structure_.block_of_row(row) : -1;
-    return {std::isnan(core().ratio(row)) ? Status::Singular : Status::NotFinite, -1, block, core().ratio(row)};
+    return {std::isnan(core().ratio(row)) ? Status::Singular : Status::NotFinite, body_of_unknown(row), block_of_unknown(row),
+            core().ratio(row)};
   }
   watch_ratios();
   build_border(problem);
   return {};
 }
 
-// Masses enter these ratios, so they are compared with what they were when the decision was new, not with the threshold alone.
+// Masses enter these ratios, so they are compared with what they were when the decision was new, not with the threshold alone;
+// while it is new nothing can have changed. How much an idle direction has weakened since is what its sine has lost.
 void FrontSolver::watch_ratios() {
   weakened_ = strengthened_ = worn_ = false;
+  double idle_left = 1;
   weakest_ = border_.empty() ? 1 : decision_.sigma * decision_.sigma;
   for (int r = 0; r < unknowns(); ++r) {
     double& reference = reference_[size(r)];
     const double ratio = core().ratio(r);
     const bool row = r < structure_.rows(), kept = !row || core().kept(r);
-    if (fresh_) reference = std::max(ratio, 1e-10);
+    if (fresh_) reference = kept ? ratio : std::max(ratio, 1e-10);
     if (row && kept) weakest_ = std::min(weakest_, ratio);
+    if (!row) idle_left = std::min(idle_left, ratio / reference);
+    if (fresh_) continue;
     const bool weaker = kept && ratio < tolerance_.weak && ratio < kWatch * reference;
     const bool stronger = !kept && ratio > tolerance_.weak && ratio * kWatch > reference;
     worn_ |= row && kept && ratio < kWorn && ratio < kWatch * reference && !decision_.redundant.empty();
-    if ((weaker || stronger) && !rank_in_doubt()) doubtful_block_ = row ? structure_.block_of_row(r) : -1;
+    if ((weaker || stronger) && !rank_in_doubt()) doubtful_block_ = block_of_unknown(r), doubtful_body_ = body_of_unknown(r);
     weakened_ |= weaker;
     strengthened_ |= stronger;
   }
+  idle_now_ = weakest_idle_ * std::sqrt(std::max(0.0, idle_left));
   fresh_ = false;
 }
 
@@ -322,8 +343,14 @@ void FrontSolver::build_border(const KktProblem& problem) {
         border.g -= share * border_[j].g;
         border.v -= share * border_[j].v;
       }
-    // gᵀ W g: along idle directions g vanishes.
+    // yᵀ H y: along idle directions Zᵀ g = −μ z, so gᵀ W g lacks what they have of their own.
     double square = compliant(border.y, border.y);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const LentBody& lent = loans_.bodies()[size(places_[i].loan)];
+      const int d = places_[i].direction;
+      const double z = border.y[structure_.rows() + static_cast<int>(i)];
+      square += lent.share(d) * lent.own[d] * z * z;
+    }
     for (int i = 0; i < structure_.bodies(); ++i)
       square += border.g.segment<6>(6 * i).dot(W_[size(i)] * border.g.segment<6>(6 * i));
     const double norm = std::sqrt(square);
@@ -387,7 +414,7 @@ Verdict FrontSolver::solve(const KktProblem& problem, const VecX& f, const VecX&
     if (residual_ <= kRoundOff || residual_ > 0.5 * before) break;
   }
   if (std::isnan(residual_)) return {Status::NotFinite, -1, -1, residual_};
-  if (residual_ <= (loans_.empty() ? kNotSolved : std::max(kSurelySolved, std::min(kNotSolved, kNotSolvedIdle * weakest_idle_))))
+  if (residual_ <= (loans_.empty() ? kNotSolved : std::max(kSurelySolved, std::min(kNotSolved, kNotSolvedIdle * idle_now_))))
     return {};
   Eigen::Index worst = 0;
   if (rg_.size() > 0) rg_.cwiseAbs().maxCoeff(&worst);

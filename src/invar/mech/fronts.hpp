@@ -24,7 +24,8 @@ class FrontSolver {
 
   /// Decides rank, redundant rows, border rows and where idle directions find their pivots at this configuration. Ends with
   /// NoInertia when the mass is not positive definite on ker J: idle_motion() then moves without inertia, most of all
-  /// verdict.body. Off the constraints `known` tells redundant rows from independent ones.
+  /// verdict.body; with NotFinite where rows or masses are not finite, and then nothing is kept of it. Off the constraints
+  /// `known` tells redundant rows from independent ones.
   Verdict decide(const KktProblem& problem, const KnownRank& known = {});
   const RankDecision& decision() const { return decision_; }
   /// After NoInertia: a motion x of all bodies (6 each, scaled twists, the largest of unit size) with J x = 0 and M x = 0, and
@@ -53,13 +54,17 @@ class FrontSolver {
   bool rank_in_doubt() const { return weakened_ || strengthened_; }
   /// Whether rows depend on others and those kept have lost strength since they were chosen: others may serve better.
   bool worn() const { return worn_; }
+  /// Whose row or idle direction that was: a block, or a body; the other is -1.
   int doubtful_block() const { return doubtful_block_; }
-  /// Squared sine between the weakest row that counts and those before it, at the last factor.
+  int doubtful_body() const { return doubtful_body_; }
+  /// Squared sine between the weakest kept row and those before it at the last factor, in the inertia metric; with rows in the
+  /// border no more than the square of decision().sigma.
   double weakest() const { return weakest_; }
 
   /// x and F with at least one step of refinement on both residuals, at most four. Rows decided redundant carry F = 0. An answer
   /// whose relative residual is above 1e-6 is refused (NotConverged); near a configuration in which an idle direction would be
-  /// held by nothing, above 1e-8 of the sine by which it is held (but not below 1e-14): the error of x is about their quotient.
+  /// held by nothing, above 1e-8 of the sine by which it is held now (but not below 1e-14): the error of x is about their
+  /// quotient.
   Verdict solve(const KktProblem& problem, const VecX& f, const VecX& gamma, VecX& x, VecX& F);
   /// Relative KKT residual of the last solve, over the rows that count, and refinement steps taken.
   double residual() const { return residual_; }
@@ -77,8 +82,11 @@ class FrontSolver {
 
   FrontFactor& core() { return idle_ ? *idle_ : *rows_; }
   const FrontFactor& core() const { return idle_ ? *idle_ : *rows_; }
+  int block_of_unknown(int at) const;
+  int body_of_unknown(int at) const;
   int unknowns() const { return structure_.rows() + static_cast<int>(places_.size()); }
 
+  Verdict expect_finite(const KktProblem& problem) const;
   Verdict take_masses(const KktProblem& problem);
   Verdict place_directions(const KktProblem& problem);
   Verdict judge_weak(const KktProblem& problem, std::vector<IdlePlace>& places);
@@ -112,9 +120,10 @@ class FrontSolver {
   std::vector<double> reference_;      // unknowns: pivot ratios at the first factor after decide
   bool fresh_ = true, forgotten_ = false;
   bool weakened_ = false, strengthened_ = false, worn_ = false;
-  int doubtful_block_ = -1;
+  int doubtful_block_ = -1, doubtful_body_ = -1;
   double weakest_ = 1;
   double weakest_idle_ = 1;  // sine of the weakest idle direction when last decided
+  double idle_now_ = 1;      // and at the last factor
 
   std::vector<Border> border_;
   VecX rf_, rg_, dx_, dF_;  // residuals and corrections of the problem

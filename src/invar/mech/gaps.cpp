@@ -1,24 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row turns with its bodies, and gaps turn and displace them by no more than themselves. What is left of a row once others are
-// taken from it is that over their sine, which is a hundredth or more where rows were chosen well.
+// A row turns with its bodies, and open joints turn and displace them by no more than their gaps. What is left of a row once
+// others are taken from it is that over their sine, which is a hundredth or more where rows were chosen well; ten times more is
+// left for curvature.
 #include "invar/mech/gaps.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
+#include "invar/base/largest.hpp"
 #include "invar/mech/kinematics.hpp"
 
 namespace invar {
+namespace {
 
-double noise_of_gaps(const Model& model, const Scales& scales, const Piece& piece, const Bodies& bodies) {
-  constexpr double kStandOut = 1e3;
+constexpr double kStandOut = 1e3;
+
+std::size_t size(int n) { return static_cast<std::size_t>(n); }
+
+// The residual of a coupling where nobody tells on which turn its driven freedom is: the nearest.
+double residual_of(const Model& model, int c, const Bodies& bodies, const VecX* coupling_q) {
+  const Coupling& coupling = model.couplings()[size(c)];
+  const auto coordinate = [&](int j, int freedom) {
+    const Joint& joint = model.joints()[size(j)];
+    double q[7];
+    const Pose X_FM = joint_pose(model, j, bodies);
+    with_kind(joint.kind, [&](auto kind) { decltype(kind)::measure(X_FM, joint.pitch, q); });
+    return q[freedom];
+  };
+  const double driving = coupling_q ? (*coupling_q)[c] : coordinate(coupling.of, coupling.of_freedom);
+  const double residual = coordinate(coupling.joint, coupling.freedom) - driven_by(coupling, driving).value;
+  const bool turning = winds(model.joints()[size(coupling.joint)].kind, coupling.freedom);
+  return turning ? std::remainder(residual, 2 * std::numbers::pi) : residual;
+}
+
+}  // namespace
+
+// Rows on angles come first: one for each axis about which a joint does not turn.
+double gap_of_joint(const Model& model, const Scales& scales, int j, const Bodies& bodies) {
+  const Joint& joint = model.joints()[size(j)];
+  const Residual gap = joint_residual(model, j, bodies);
+  if (gap.size() == 0) return 0;
+  int angles = 3;
+  for (int k = 0; k < joint.nv; ++k) angles -= turns(joint.kind, k) ? 1 : 0;
+  const double per_length = 1 / scales.length_at(joint.child);
   double largest = 0;
-  for (const int j : piece.joints) {
-    const Residual gap = joint_residual(model, j, bodies);
-    const double length = scales.length_at(model.joints()[static_cast<std::size_t>(j)].child);
-    if (gap.size() > 0) largest = std::max(largest, gap.cwiseAbs().maxCoeff() / std::min(1.0, length));
-  }
+  for (Eigen::Index i = 0; i < gap.size(); ++i) keep_largest(largest, std::abs(gap[i]) * (i < angles ? 1 : per_length));
+  return largest;
+}
+
+double gap_of_coupling(const Model& model, const Scales& scales, int c, double residual) {
+  const Coupling& coupling = model.couplings()[size(c)];
+  const Joint& driven = model.joints()[size(coupling.joint)];
+  return std::abs(residual) / (turns(driven.kind, coupling.freedom) ? 1 : scales.length_at(driven.child));
+}
+
+double noise_of_gaps(const Model& model, const Scales& scales, const Piece& piece, const Bodies& bodies, const VecX* coupling_q) {
+  double largest = 0;
+  for (const int j : piece.joints) keep_largest(largest, gap_of_joint(model, scales, j, bodies));
+  for (const int c : piece.couplings)
+    keep_largest(largest, gap_of_coupling(model, scales, c, residual_of(model, c, bodies, coupling_q)));
   return kStandOut * largest;
+}
+
+Contradiction::Contradiction(const Model& model, const Scales& scales, const Piece& piece, const Bodies& bodies,
+                             const VecX* coupling_q, double accelerations)
+    : model_(model), scales_(scales), piece_(piece), bodies_(bodies), coupling_q_(coupling_q) {
+  double centripetal = 0;
+  for (const int b : piece.bodies) centripetal = std::max(centripetal, scales.length_at(b) * bodies[size(b)].w_WB.squaredNorm());
+  scale_ = accelerations + centripetal;
+}
+
+bool Contradiction::proven_by(double off) {
+  const double part = off / scale_;
+  if (!(part > kContradiction)) return false;
+  if (noise_ < 0) noise_ = noise_of_gaps(model_, scales_, piece_, bodies_, coupling_q_);
+  return part > kContradiction + noise_;
 }
 
 }  // namespace invar

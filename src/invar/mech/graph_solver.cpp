@@ -17,15 +17,13 @@ constexpr double kProjected = 1e-14;  // of the reactions: what their projection
 GraphSolver::GraphSolver(const Model& model, const Scales& scales, const Piece& piece)
     : model_(model),
       scales_(scales),
-      bodies_(piece.bodies),
       assembly_(model, scales, piece),
       fronts_(assembly_.problem().structure),
       x_(VecX::Zero(6 * assembly_.problem().structure.bodies())),
       F_(VecX::Zero(assembly_.problem().structure.rows())) {}
 
 void GraphSolver::refresh() {
-  fronts_.forget();
-  decided_ = false;
+  forget();
   x_.setZero();
   F_.setZero();
 }
@@ -37,15 +35,9 @@ Verdict GraphSolver::named(Verdict verdict) const {
   return verdict;
 }
 
-double GraphSolver::centripetal_at(const Bodies& bodies) const {
-  double largest = 0;
-  for (const int b : bodies_) largest = std::max(largest, scales_.length_at(b) * bodies[b].w_WB.squaredNorm());
-  return largest;
-}
-
 KnownRank GraphSolver::known(const Bodies& bodies, const KktInput& input) const {
   if (input.settled || !decided_) return {};
-  return {decision().rank, noise_of_gaps(model_, scales_, assembly_.piece(), bodies)};
+  return {decision().rank, noise_of_gaps(model_, scales_, assembly_.piece(), bodies, input.coupling_q)};
 }
 
 Verdict GraphSolver::decide(const Bodies& bodies, const KktInput& input) {
@@ -62,22 +54,17 @@ int GraphSolver::joint_left_out() const {
 }
 
 // Rows that depend on others were left out of the solution; the motion must satisfy them all the same.
-Verdict GraphSolver::check_rows_left_out(const Bodies& bodies) {
+Verdict GraphSolver::check_rows_left_out(const Bodies& bodies, const KktInput& input) {
   if (fronts_.decision().redundant.empty()) return {};
   rest_ = -assembly_.gamma();
   double asked = 0;
   for (int r = 0; r < rest_.size(); ++r) asked = std::max(asked, std::abs(rest_[r]) / fronts_.row_length(r));
   const double scale = asked + x_.lpNorm<Eigen::Infinity>() + assembly_.force().lpNorm<Eigen::Infinity>();
   add_jacobian_times(assembly_.problem().structure, assembly_.problem().jacobian, x_, rest_);
-  const double bound = scale + centripetal_at(bodies);
-  double noise = -1;  // asked for where it may matter
-  for (const int row : fronts_.decision().redundant) {
-    const double off = std::abs(rest_[row]) / (fronts_.row_length(row) * bound);
-    if (!(off > kContradiction)) continue;
-    if (noise < 0) noise = noise_of_gaps(model_, scales_, assembly_.piece(), bodies);
-    if (off > kContradiction + noise)
+  Contradiction contradiction(model_, scales_, assembly_.piece(), bodies, input.coupling_q, scale);
+  for (const int row : fronts_.decision().redundant)
+    if (contradiction.proven_by(std::abs(rest_[row]) / fronts_.row_length(row)))
       return {Status::Contradictory, -1, assembly_.problem().structure.block_of_row(row), rest_[row]};
-  }
   return {};
 }
 
@@ -102,15 +89,15 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
     KktInput whole = input;
     whole.again = false;
     if (anew.ok()) anew = solve_as_decided(whole, doubt);
-    return anew.ok() && doubt ? Verdict{Status::Singular, -1, fronts_.doubtful_block(), 0} : anew;
+    return anew.ok() && doubt ? Verdict{Status::Singular, fronts_.doubtful_body(), fronts_.doubtful_block(), 0} : anew;
   };
   Verdict verdict = solve_as_decided(input, doubt);
   if (doubt) verdict = solve_anew();
-  if (verdict.ok() && input.dynamics) verdict = check_rows_left_out(bodies);
+  if (verdict.ok() && input.dynamics) verdict = check_rows_left_out(bodies, input);
   // A row that was left out and has become independent since contradicts nobody.
   if (verdict.status == Status::Contradictory && fronts_.strengthened()) {
     verdict = solve_anew();
-    if (verdict.ok()) verdict = check_rows_left_out(bodies);
+    if (verdict.ok()) verdict = check_rows_left_out(bodies, input);
   }
   if (!verdict.ok()) return named(verdict);
   decided_ = true;
@@ -119,29 +106,32 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
   return {};
 }
 
-Redundancy GraphSolver::analyse(const Bodies& bodies) {
-  assembly_.fill(bodies, KktInput{});
-  return analyse_filled(bodies);
+Redundancy GraphSolver::analyse(const Bodies& bodies, const VecX* coupling_q) {
+  const KktInput input{.coupling_q = coupling_q};
+  assembly_.fill(bodies, input);
+  return analyse_filled(bodies, input);
 }
 
 // States between steps, where a recording looks, lie off the constraints like stages.
-Redundancy GraphSolver::analyse_filled(const Bodies& bodies) {
+Redundancy GraphSolver::analyse_filled(const Bodies& bodies, const KktInput& input) {
   if (!analyst_) analyst_ = std::make_unique<FrontSolver>(assembly_.problem().structure);
-  return invar::analyse(assembly_.problem(), *analyst_, known(bodies, KktInput{}));
+  return invar::analyse(assembly_.problem(), *analyst_, known(bodies, KktInput{.coupling_q = input.coupling_q}));
 }
 
 // Self-stress out of F_. Where a row nearly depends on the others, passes over the bodies do not reach round-off, and what they
 // take away would move something: there a basis of the self-stresses serves.
-void GraphSolver::project(const Bodies& bodies) {
+Verdict GraphSolver::project(const Bodies& bodies, const KktInput& input) {
   dF_ = F_;
   least_norm_->project(assembly_.problem(), F_);
-  if (least_norm_->residual() <= kProjected) return;
-  const Redundancy redundancy = analyse_filled(bodies);
-  F_ = redundancy.verdict.ok() ? redundancy.least_norm(dF_) : dF_;
+  if (least_norm_->residual() <= kProjected) return {};
+  const Redundancy redundancy = analyse_filled(bodies, input);
+  if (!redundancy.counted()) return named(redundancy.verdict);
+  F_ = redundancy.least_norm(dF_);
+  return {};
 }
 
-void GraphSolver::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
-                             std::vector<Wrench>& reactions, VecX& couplings) {
+Verdict GraphSolver::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                                std::vector<Wrench>& reactions, VecX& couplings) {
   if (!least_norm_) {
     least_norm_ = std::make_unique<LeastNorm>(assembly_.problem().structure);
     rf_ = dx_ = VecX::Zero(x_.size());
@@ -151,7 +141,7 @@ void GraphSolver::least_norm(const Bodies& bodies, const KktInput& input, Accele
   const KktProblem& problem = assembly_.problem();
   x_ = assembly_.motion(accelerations);
   F_ = assembly_.multipliers(x_, reactions, couplings);
-  project(bodies);
+  if (const Verdict verdict = project(bodies, input); !verdict.ok()) return verdict;
 
   // One step of refinement on both residuals, where the elimination left more than round-off.
   kkt_residual(problem, assembly_.force(), assembly_.gamma(), x_, F_, rf_, rg_);
@@ -160,11 +150,12 @@ void GraphSolver::least_norm(const Bodies& bodies, const KktInput& input, Accele
   const bool rough = rf_.lpNorm<Eigen::Infinity>() > kRough * scale || rg_.lpNorm<Eigen::Infinity>() > kRough * scale;
   if (rough && fronts_.factor(problem).ok() && fronts_.solve(problem, rf_, rg_, dx_, dF_).ok()) {
     x_ += dx_, F_ += dF_;
-    project(bodies);
+    if (const Verdict verdict = project(bodies, input); !verdict.ok()) return verdict;
   }
   assembly_.accelerations(x_, accelerations);
   assembly_.reactions(F_, reactions);
   for (const int c : assembly_.piece().couplings) couplings[c] = assembly_.coupling_effort(F_, c);
+  return {};
 }
 
 }  // namespace invar

@@ -6,11 +6,11 @@
 
 namespace invar {
 
-/// The unreduced equations over the joint graph, in fronts: many loops, massless bodies, ideal rods. The one place where it is
-/// decided which rows count: at the first state, and again whenever a pivot tells that the rank may have changed, or that others
-/// serve better. (Off the constraints dependent rows seem independent: there a row counts beyond the rank known before only where
-/// the gaps of joints cannot explain it.)
-/// No heap but where the rank is decided.
+/// The unreduced equations over the joint graph, in fronts: many loops, massless bodies, ideal rods. It decides how many rows of
+/// the piece count, for the tree elimination too: at the first state, and again whenever a pivot tells that the rank may have
+/// changed, or that others serve better. (Off the constraints dependent rows seem independent: there a row counts beyond the rank
+/// known before only where the gaps of joints cannot explain it.)
+/// No heap but where the rank is decided or reactions of least norm are asked for.
 class GraphSolver final : public KktSolver {
  public:
   GraphSolver(const Model& model, const Scales& scales, const Piece& piece);
@@ -22,6 +22,8 @@ class GraphSolver final : public KktSolver {
   /// Takes the numbers of a model that was edited in place: everything as after construction. No heap.
   void refresh();
 
+  /// The next solve decides anew, as the first one did.
+  void forget() { fronts_.forget(), decided_ = false; }
   /// Decides the rank of all rows in the neutral metric.
   Verdict decide(const Bodies& bodies, const KktInput& input);
   const RankDecision& decision() const { return fronts_.decision(); }
@@ -32,28 +34,26 @@ class GraphSolver final : public KktSolver {
   int joint_left_out() const;
 
   /// Self-stresses, shares and groups at these bodies; allocates, for evaluations and reports. Whoever looks changes nothing: the
-  /// rows that solve() keeps stay as they are.
-  Redundancy analyse(const Bodies& bodies);
+  /// rows that solve() keeps stay as they are. `coupling_q`: see KktInput.
+  Redundancy analyse(const Bodies& bodies, const VecX* coupling_q = nullptr);
   /// Replaces the reactions and coupling efforts of a solution by those that cause the same motion and have the least sum
-  /// of |f|² + |m|²/l² (l of the connected part) at the joint points; accelerations are refined along. Takes memory the first
-  /// time.
-  void least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions,
-                  VecX& couplings);
+  /// of |f|² + |m|²/l² (l of the connected part) at the joint points; accelerations are refined along. Fails, and leaves all as
+  /// it was, where the self-stresses cannot be told. Allocates.
+  Verdict least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions,
+                     VecX& couplings);
   /// The problem looked at last, to read rows back as joints.
   const KktAssembly& assembly() const { return assembly_; }
 
  private:
   Verdict named(Verdict verdict) const;
   KnownRank known(const Bodies& bodies, const KktInput& input) const;
-  Verdict check_rows_left_out(const Bodies& bodies);
-  double centripetal_at(const Bodies& bodies) const;
-  Redundancy analyse_filled(const Bodies& bodies);
-  void project(const Bodies& bodies);
+  Verdict check_rows_left_out(const Bodies& bodies, const KktInput& input);
+  Redundancy analyse_filled(const Bodies& bodies, const KktInput& input);
+  Verdict project(const Bodies& bodies, const KktInput& input);
   Verdict solve_as_decided(const KktInput& input, bool& doubt);
 
   const Model& model_;
   const Scales& scales_;
-  std::vector<int> bodies_;  // of the piece
   bool decided_ = false;
   KktAssembly assembly_;
   FrontSolver fronts_;

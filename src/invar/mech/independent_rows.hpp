@@ -2,11 +2,9 @@
 #pragma once
 #include <vector>
 
-namespace invar {
+#include "invar/mech/rank.hpp"
 
-/// Squares of sines. A row depends on others when what they leave of it is below the first, and one that was kept before stays
-/// until it is below the second: rounding leaves 1e-16 of squares, so that sines are known to 1e-8.
-inline constexpr double kDependentRow = 1e-10, kRowKeptBefore = 1e-12;
+namespace invar {
 
 /// Which rows of closures are independent, for every elimination over a spanning tree. at(r, c) holds the products of rows r and
 /// c after everything that the joints of the tree hold was taken from them, in a metric in which no freedom is much lighter than

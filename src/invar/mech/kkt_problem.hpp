@@ -46,8 +46,9 @@ class KktStructure {
 
 /// The equations of motion at one instant over any body-joint graph,
 ///     M x + Jᵀ F = f,     J x − c F = γ,
-/// in dimensionless form: twist (v_C, ℓ ω), rows (v, ℓ ω_rel) along orthonormal directions, multipliers (f, m/ℓ),
-/// M_i = diag(m 1, Θ/ℓ²)/m0 (any symmetric positive semidefinite 6x6 is allowed), forces (f, n/ℓ)/m0. A row with compliance
+/// with comparable numbers: twists (v_C, ℓ_i ω) with the length of each body, rows (v, ℓ ω_rel) along orthonormal directions and
+/// multipliers (f, m/ℓ)/m0 with length and mass of the connected part (see Scales), M_i = diag(m 1, Θ/ℓ_i²)/m0 (any symmetric
+/// positive semidefinite 6x6 is allowed), forces (f, n/ℓ_i)/m0; accelerations stay in m/s². A row with compliance
 /// c > 0 is no constraint but an inertia: an armature on a freedom of a joint is the row along that freedom, c = 1/armature.
 /// The structure is fixed; mass, jacobian and compliance are refilled at every instant.
 struct KktProblem {

@@ -17,18 +17,14 @@ struct KktInput {
   bool reactions = true;          ///< false: nobody asks for reactions, which may be left as they are
   const Port* port = nullptr;     ///< about the centres of mass; null: none
   const VecX* efforts = nullptr;  ///< per joint freedom; null: none
-  const std::vector<Twist>* bias = nullptr;  ///< per joint: added to the acceleration of M in F along its rows, at M, World
-  const VecX* coupling_bias = nullptr;       ///< per coupling: added to its right side
-  const VecX* coupling_q = nullptr;          ///< per coupling: its driving coordinate, turns counted; null: as measured
+  const std::vector<Twist>* bias = nullptr;   ///< per joint: added to the acceleration of M in F along its rows, at M, World
+  const VecX* coupling_bias = nullptr;        ///< per coupling: added to its right side
+  const VecX* coupling_q = nullptr;           ///< per coupling: its driving coordinate, turns counted; null: as measured
+  const std::vector<char>* wanted = nullptr;  ///< per body: its motion is asked for; connected parts with none may be left out
 };
 
-/// Part of the accelerations (those that rotation causes over the length of the model among them) that rows depending on others
-/// may disagree by before a state counts as contradictory. Stages of a step lie off the constraints by their own small error, and
-/// so do their accelerations; a velocity that belongs to no branch leaves a rest of the size of the accelerations themselves.
-inline constexpr double kContradiction = 3e-3;
-
-/// Solves the unreduced equations at given Bodies. Two ways: elimination over the spanning tree (few loops), fronts over the
-/// joint graph (many loops, massless bodies).
+/// Solves the unreduced equations at given Bodies: by elimination over the spanning tree (few loops), by fronts over the joint
+/// graph (many loops, weak rows), or next to a singular configuration (Passage).
 class KktSolver {
  public:
   KktSolver() = default;

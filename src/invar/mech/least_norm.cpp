@@ -6,6 +6,7 @@
 #include "invar/mech/least_norm.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace invar {
 namespace {
@@ -65,7 +66,10 @@ void LeastNorm::project(const KktProblem& problem, VecX& F) {
   if (!(largest > 0)) return;
   for (double& e : epsilon_) e = kEpsilon * (e > 0 ? e : largest);
   factor_.take(transposed_, unit_, epsilon_);
-  if (factor_.eliminate() >= 0) return;
+  if (factor_.eliminate() >= 0) {
+    residual_ = std::numeric_limits<double>::infinity();
+    return;
+  }
 
   // Jᵀ r over the rows without compliance, each unknown measured by its own column.
   const auto left_over = [&] {

@@ -11,7 +11,8 @@ class LeastNorm {
  public:
   explicit LeastNorm(const KktStructure& structure);
 
-  /// Replaces F. Afterwards |Jᵀ (F − F_min)| is at round-off, or no further pass made it smaller.
+  /// Replaces F. Afterwards |Jᵀ (F − F_min)| is at round-off, or no further pass made it smaller. Where there is no factor F
+  /// stays as it is and the residual is infinite.
   void project(const KktProblem& problem, VecX& F);
   /// Passes taken, and what |Jᵀ (F − F_min)| was at the end, relative to |J| |F|.
   int passes() const { return passes_; }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "invar/mech/gaps.hpp"
+#include "invar/mech/kinematics.hpp"
 #include "invar/mech/verdicts.hpp"
 
 namespace invar {
@@ -22,7 +23,12 @@ constexpr double kGrown = 100;
 }  // namespace
 
 PartSolver::PartSolver(const Model& model, const Scales& scales, const Piece& piece)
-    : model_(model), scales_(scales), piece_(piece) {
+    : model_(model),
+      scales_(scales),
+      piece_(piece),
+      driving_(VecX::Zero(piece.couplings.empty() ? 0 : static_cast<int>(model.couplings().size()))),
+      q_(VecX::Zero(piece.couplings.empty() ? 0 : model.nq())),
+      v_(VecX::Zero(piece.couplings.empty() ? 0 : model.nv())) {
   const SpanningTree tree = restricted(spanning_tree(model), piece);
   for (const TreeNode& node : tree.nodes)
     if (node.joint >= 0) tree_rows_ += model.joints()[node.joint].rows();
@@ -39,7 +45,7 @@ void PartSolver::begin() {
   for (const int j : piece_.joints) mobility_.rows += model_.joints()[j].rows();
   mobility_.rank = tree_rows_;
   mobility_.freedoms = 6 * static_cast<int>(piece_.bodies.size()) - tree_rows_;
-  decided_ = tree_fails_ = by_graph_ = false;
+  decided_ = tree_fails_ = by_graph_ = told_ = false;
   left_seen_ = 0;
   if (tree_ && tree_->closure_rows() == 0)
     used_ = tree_.get();
@@ -79,13 +85,41 @@ Verdict PartSolver::decide(const Bodies& bodies, const KktInput& input) {
   return verdict;
 }
 
+// On the turns of the last solve that told them.
+const VecX* PartSolver::driving_at(const Bodies& bodies) {
+  if (!told_) return nullptr;
+  for (const int c : piece_.couplings) {
+    const Coupling& coupling = model_.couplings()[c];
+    coordinates_of_joint(model_, coupling.of, bodies, q_, v_);
+    const double measured = q_[model_.joints()[coupling.of].q0 + coupling.of_freedom];
+    driving_[c] = winds(model_.joints()[coupling.of].kind, coupling.of_freedom) ? nearest_turn(measured, driving_[c]) : measured;
+  }
+  return &driving_;
+}
+
+// Keeps the driving coordinates. The slope of a nonlinear coupling, and with it the rank, is another one on another turn: a rank
+// that was decided before anybody told the turns is decided again.
+void PartSolver::hear(const Bodies& bodies, const KktInput& input) {
+  if (piece_.couplings.empty() || !input.coupling_q) return;
+  for (const int c : piece_.couplings) {
+    driving_[c] = (*input.coupling_q)[c];
+    const Coupling& coupling = model_.couplings()[c];
+    if (told_ || !decided_ || coupling.coefficients.size() <= 2) continue;
+    coordinates_of_joint(model_, coupling.of, bodies, q_, v_);
+    const double measured = q_[model_.joints()[coupling.of].q0 + coupling.of_freedom];
+    if (std::abs(driving_[c] - measured) > 1) decided_ = false;
+  }
+  told_ = true;
+}
+
 void PartSolver::count_again(const Bodies& bodies) {
-  if (closes_loops() && decided_) decide(bodies, KktInput{.dynamics = false});
+  if (closes_loops() && decided_) decide(bodies, KktInput{.dynamics = false, .coupling_q = driving_at(bodies)});
 }
 
 Verdict PartSolver::solve_graph(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                                 std::vector<Wrench>& reactions) {
   used_ = &graph();
+  if (!decided_) graph().forget();
   const Verdict verdict = graph().solve(bodies, input, accelerations, reactions);
   if (verdict.ok()) note_rank();
   mobility_.sine = std::sqrt(std::max(0.0, graph().weakest()));
@@ -102,6 +136,7 @@ bool PartSolver::too_lossy(double weakest, bool settled) {
 
 Verdict PartSolver::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                           std::vector<Wrench>& reactions) {
+  hear(bodies, input);
   if (!tree_ || tree_fails_) return solve_graph(bodies, input, accelerations, reactions);
   if (input.again && !input.dynamics) return solve_again(bodies, input, accelerations, reactions);
   used_ = tree_.get();
@@ -132,7 +167,8 @@ Verdict PartSolver::solve(const Bodies& bodies, const KktInput& input, Accelerat
   if (left < kNoise) left_seen_ = 0;
   const bool grown = input.settled && left > kGrown * left_seen_;
   const bool contradicts = left > kNoise && verdict.status == Status::Contradictory;
-  if ((left > kNoise && grown) || (contradicts && std::sqrt(left) > noise_of_gaps(model_, scales_, piece_, bodies))) {
+  if ((left > kNoise && grown) ||
+      (contradicts && std::sqrt(left) > noise_of_gaps(model_, scales_, piece_, bodies, input.coupling_q))) {
     const int before = mobility_.rank;
     if (const Verdict v = decide(bodies, input); !v.ok()) return v;
     left_seen_ = left;
@@ -149,12 +185,21 @@ Verdict PartSolver::solve_again(const Bodies& bodies, const KktInput& input, Acc
   return verdict;
 }
 
-void PartSolver::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
-                            std::vector<Wrench>& reactions, VecX& couplings, std::vector<JointVerdict>* verdicts) {
-  graph().least_norm(bodies, input, accelerations, reactions, couplings);
-  if (!verdicts) return;
-  const Redundancy redundancy = graph().analyse(bodies);
+Verdict PartSolver::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                               std::vector<Wrench>& reactions, VecX& couplings, std::vector<JointVerdict>* verdicts) {
+  // Where self-stresses cannot be told nothing is claimed to be determined.
+  const auto not_told = [&](const Verdict& why) {
+    for (const int j : piece_.joints)
+      if (verdicts && model_.joints()[j].rows() > 0) (*verdicts)[j].determined = false;
+    return why;
+  };
+  const Verdict verdict = graph().least_norm(bodies, input, accelerations, reactions, couplings);
+  if (!verdict.ok()) return not_told(verdict);
+  if (!verdicts) return {};
+  const Redundancy redundancy = graph().analyse(bodies, input.coupling_q);
+  if (!redundancy.counted()) return not_told(redundancy.verdict);
   joint_verdicts(model_, scales_, bodies, graph().assembly(), redundancy, *verdicts);
+  return {};
 }
 
 }  // namespace invar

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "invar/mech/gaps.hpp"
 
 namespace invar {
 namespace {
@@ -11,20 +14,6 @@ constexpr double kLeastPart = 0.01;  // of a correction that is tried
 // What rounding leaves of closed joints, in parts of the positions (speeds) that enter: an attempt to close them further would
 // move the mechanism along its weakest directions, by round-off over sine.
 constexpr double kRounding = 4 * 1.1e-16;
-
-// Distance from the World origin within which the mechanism lies, and a speed that its points do not exceed by much. Rounded
-// positions are gaps, which turn with their bodies: the distance enters the rate of a gap too.
-double extent(const Bodies& bodies, double length) {
-  double largest = 0;
-  for (const BodyState& b : bodies) largest = std::max(largest, b.p_WC.norm());
-  return largest + length;
-}
-double speed(const Bodies& bodies, double length) {
-  const double arm = extent(bodies, length);
-  double largest = 0;
-  for (const BodyState& b : bodies) largest = std::max(largest, b.v_WC.norm() + arm * b.w_WB.norm());
-  return largest;
-}
 
 // A residual (numbers along rows) as a relative twist of M in F, World axes, that has these components and nothing along the
 // freedoms: dualᵀ t = 0, also for a screw, whose last row is not orthogonal to its dual. Otherwise rotors and couplings, which
@@ -55,6 +44,9 @@ Twist along_rows(const Model& model, int j, const Bodies& bodies, const Residual
 Projection::Projection(const Model& model, KktSolver& solver)
     : model_(model),
       solver_(solver),
+      scales_(scales_of(model)),
+      parts_(scales_.parts.size()),
+      wanted_(model.bodies().size(), 0),
       bias_(model.joints().size()),
       coupling_bias_(VecX::Zero(static_cast<int>(model.couplings().size()))),
       coupling_q_(coupling_bias_),
@@ -70,84 +62,154 @@ void Projection::measure(const Bodies& bodies, const VecX& wound) {
   driving_coordinates(model_, q_, coupling_q_);
 }
 
-// The largest correction that joints and couplings ask for, angles over the length of the model.
-double Projection::wanted() const {
-  double largest = 0;
-  for (const Twist& t : bias_) largest = std::max({largest, t.linear.norm(), model_.length() * t.angular.norm()});
-  for (int c = 0; c < coupling_bias_.size(); ++c) {
-    const Coupling& coupling = model_.couplings()[c];
-    const double unit = turns(model_.joints()[coupling.joint].kind, coupling.freedom) ? model_.length() : 1;
-    largest = std::max(largest, unit * std::abs(coupling_bias_[c]));
-  }
-  return largest;
+Projection::Part& Projection::part_of_body(std::size_t body) {
+  return parts_[static_cast<std::size_t>(scales_.part_of_body[body])];
+}
+Projection::Part& Projection::part_of_joint(int joint) {
+  return part_of_body(static_cast<std::size_t>(model_.joints()[static_cast<std::size_t>(joint)].child));
 }
 
-// The largest residual of positions: angles as they are, displacements in parts of the length. Rows on angles come first: one for
-// each axis about which a joint does not turn.
-ConstraintError Projection::gaps(const Bodies& bodies, const VecX& wound) {
-  ConstraintError out;
-  const double per_length = 1 / model_.length();
-  const auto raise = [&](int joint, double gap) {
-    if (!(gap <= out.position)) out.position = gap, out.joint = joint;
+bool Projection::any_open() const {
+  return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.open; });
+}
+
+// The largest residual of positions in every part.
+void Projection::measure_gaps(const Bodies& bodies, const VecX& wound) {
+  for (Part& part : parts_) part.gap = 0, part.joint = -1;
+  const auto raise = [](Part& part, int joint, double gap) {
+    if (!(gap <= part.gap) && !std::isnan(part.gap)) part.gap = gap, part.joint = joint;
   };
-  for (int j = 0; j < static_cast<int>(bias_.size()); ++j) {
-    const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
-    int angles = 3;
-    for (int k = 0; k < joint.nv; ++k) angles -= turns(joint.kind, k) ? 1 : 0;
-    const Residual r = joint_residual(model_, j, bodies);
-    for (Eigen::Index i = 0; i < r.size(); ++i) raise(j, std::abs(r[i]) * (i < angles ? 1 : per_length));
-  }
+  for (int j = 0; j < static_cast<int>(bias_.size()); ++j) raise(part_of_joint(j), j, gap_of_joint(model_, scales_, j, bodies));
   if (coupling_q_.size() > 0) measure(bodies, wound);
+  for (int c = 0; c < coupling_bias_.size(); ++c)
+    raise(part_of_joint(model_.couplings()[static_cast<std::size_t>(c)].joint), -1,
+          gap_of_coupling(model_, scales_, c, coupling_residual(model_, c, q_)));
+}
+
+// Closes the parts whose joints and couplings ask for no more than what rounding leaves of their positions (speeds), and asks for
+// nothing in those that are closed. Angles count over the length of the part. Rounded positions are gaps, which turn with their
+// bodies: the distance from the World origin enters the rate of a gap too.
+void Projection::close_what_is_round_off(const Bodies& bodies, bool rates) {
+  for (Part& part : parts_) part.wanted = part.extent = part.speed = 0;
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    Part& part = part_of_body(b);
+    part.extent = std::max(part.extent, bodies[b].p_WC.norm());
+  }
+  for (std::size_t p = 0; p < parts_.size(); ++p) parts_[p].extent += scales_.parts[p].length;
+  for (std::size_t b = 0; rates && b < bodies.size(); ++b) {
+    Part& part = part_of_body(b);
+    part.speed = std::max(part.speed, bodies[b].v_WC.norm() + part.extent * bodies[b].w_WB.norm());
+  }
+  for (int j = 0; j < static_cast<int>(bias_.size()); ++j) {
+    Part& part = part_of_joint(j);
+    const double length = scales_.length_at(model_.joints()[static_cast<std::size_t>(j)].child);
+    const Twist& t = bias_[static_cast<std::size_t>(j)];
+    part.wanted = std::max({part.wanted, t.linear.norm(), length * t.angular.norm()});
+  }
   for (int c = 0; c < coupling_bias_.size(); ++c) {
     const Coupling& coupling = model_.couplings()[static_cast<std::size_t>(c)];
-    const double unit = turns(model_.joints()[coupling.joint].kind, coupling.freedom) ? 1 : per_length;
-    raise(-1, unit * std::abs(coupling_residual(model_, c, q_)));
+    const Joint& driven = model_.joints()[static_cast<std::size_t>(coupling.joint)];
+    Part& part = part_of_joint(coupling.joint);
+    const double unit = turns(driven.kind, coupling.freedom) ? scales_.length_at(driven.child) : 1;
+    part.wanted = std::max(part.wanted, unit * std::abs(coupling_bias_[c]));
   }
-  return out;
+  for (Part& part : parts_) part.open = part.open && !(part.wanted <= kRounding * (rates ? part.speed : part.extent));
+}
+
+// Solves for the parts that are open; nothing is asked for in the others.
+Verdict Projection::solve_open(const Bodies& bodies, KktInput input) {
+  for (std::size_t b = 0; b < bodies.size(); ++b) wanted_[b] = part_of_body(b).open;
+  for (int j = 0; j < static_cast<int>(bias_.size()); ++j)
+    if (!part_of_joint(j).open) bias_[static_cast<std::size_t>(j)] = {};
+  for (int c = 0; c < coupling_bias_.size(); ++c)
+    if (!part_of_joint(model_.couplings()[static_cast<std::size_t>(c)].joint).open) coupling_bias_[c] = 0;
+  input.wanted = &wanted_;
+  return solver_.solve(bodies, input, correction_, unused_);
+}
+
+// Redundant rows contradict each other by round-off in the end: where a part is within the tolerance, a correction that fails is
+// one that is not needed.
+Verdict Projection::solve_positions(const Bodies& bodies, const KktInput& input, double tolerance) {
+  for (;;) {
+    const Verdict verdict = solve_open(bodies, input);
+    if (verdict.status != Status::NotConverged) return verdict;
+    const auto needless = [&](const Part& part) { return part.open && part.gap <= tolerance; };
+    if (verdict.joint >= 0 && needless(part_of_joint(verdict.joint)))
+      part_of_joint(verdict.joint).open = false;
+    else if (std::all_of(parts_.begin(), parts_.end(), [&](const Part& part) { return !part.open || needless(part); }))
+      for (Part& part : parts_) part.open = false;
+    else
+      return verdict;
+    if (!any_open()) return {};
+  }
 }
 
 Verdict Projection::positions(Bodies& bodies, const VecX& wound, double tolerance, int max_iterations) {
-  double last = std::numeric_limits<double>::infinity();
+  invar::measure(model_, scales_);
+  for (Part& part : parts_) part.open = true, part.gap = std::numeric_limits<double>::infinity();
   for (int iteration = 0;; ++iteration) {
-    const ConstraintError error = gaps(bodies, wound);
-    if (!std::isfinite(error.position)) return {Status::NotFinite, -1, error.joint, error.position};
-    // Newton converges quadratically: once it no longer halves the residual, round-off (or a contradiction) is reached.
-    if (error.position == 0 || (error.position <= tolerance && error.position > 0.5 * last)) return {};
-    if (iteration == max_iterations)
-      return error.position <= tolerance ? Verdict{} : Verdict{Status::NotConverged, -1, error.joint, error.position};
-    last = error.position;
+    for (Part& part : parts_) part.last = part.gap;
+    measure_gaps(bodies, wound);
+    for (Part& part : parts_) {
+      if (!std::isfinite(part.gap)) return {Status::NotFinite, -1, part.joint, part.gap};
+      // Newton converges quadratically: once it no longer halves the residual, round-off (or a contradiction) is reached.
+      if (part.gap == 0 || (part.gap <= tolerance && part.gap > 0.5 * part.last)) part.open = false;
+    }
+    if (iteration == max_iterations) {
+      for (const Part& part : parts_)
+        if (part.open && !(part.gap <= tolerance)) return {Status::NotConverged, -1, part.joint, part.gap};
+      return {};
+    }
+    if (!any_open()) return {};
 
-    if (coupling_q_.size() > 0) measure(bodies, wound);
     for (int j = 0; j < static_cast<int>(bias_.size()); ++j)
-      bias_[j] = -1.0 * along_rows(model_, j, bodies, joint_residual(model_, j, bodies));
+      if (part_of_joint(j).open)
+        bias_[static_cast<std::size_t>(j)] = -1.0 * along_rows(model_, j, bodies, joint_residual(model_, j, bodies));
     for (int c = 0; c < coupling_bias_.size(); ++c) coupling_bias_[c] = -coupling_residual(model_, c, q_);
-    if (wanted() <= kRounding * extent(bodies, model_.length())) return {};
+    close_what_is_round_off(bodies, false);
+    if (!any_open()) return {};
     const KktInput input{.dynamics = false, .bias = &bias_, .coupling_bias = &coupling_bias_, .coupling_q = &coupling_q_};
-    // Redundant rows contradict each other by round-off in the end: a correction that fails is one that is not needed.
-    if (const Verdict v = solver_.solve(bodies, input, correction_, unused_); !v.ok())
-      return error.position <= tolerance && v.status == Status::NotConverged ? Verdict{} : v;
-    correct(bodies, wound, error.position, error.position <= tolerance);
+    if (const Verdict v = solve_positions(bodies, input, tolerance); !v.ok()) return v;
+    if (!any_open()) return {};
+    correct(bodies, wound, tolerance);
   }
 }
 
-// Takes the correction, or from far away the largest half, quarter, .. of it that brings the joints closer: along it every
-// residual falls in proportion, as long as it is short. Where none does (rows that contradict each other) the whole of it.
-void Projection::correct(Bodies& bodies, const VecX& wound, double error, bool whole) {
-  const auto moved = [&](double part) {
+// Takes the correction, or from far away the largest half, quarter, .. of it that brings the joints of a part closer: along it
+// every residual falls in proportion, as long as it is short. Where none does (rows that contradict each other) the whole of it.
+void Projection::correct(Bodies& bodies, const VecX& wound, double tolerance) {
+  for (Part& part : parts_) {
+    part.share = 1, part.last = part.gap;
+    part.settled = !part.open || part.gap <= tolerance;
+  }
+  for (bool done = false; !done;) {
     for (std::size_t b = 0; b < bodies.size(); ++b) {
       trial_[b] = bodies[b];
-      trial_[b].p_WC += part * correction_[b].a_WC;
-      trial_[b].q_WB = turned(trial_[b].q_WB, part * correction_[b].alpha_WB);
+      const Part& part = part_of_body(b);
+      if (!part.open) continue;
+      trial_[b].p_WC += part.share * correction_[b].a_WC;
+      trial_[b].q_WB = turned(trial_[b].q_WB, part.share * correction_[b].alpha_WB);
     }
-    return gaps(trial_, wound).position;
-  };
-  for (double part = 1; !whole && part > kLeastPart; part /= 2)
-    if (moved(part) < error) return bodies.swap(trial_);
-  moved(1);
+    done = std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.settled; });
+    if (done) break;
+    measure_gaps(trial_, wound);
+    done = true;
+    for (Part& part : parts_) {
+      if (part.settled || part.gap < part.last) {
+        part.settled = true;
+        continue;
+      }
+      part.share /= 2;
+      if (!(part.share > kLeastPart)) part.share = 1, part.settled = true;
+      done = false;
+    }
+  }
+  for (Part& part : parts_) part.gap = part.last;
   bodies.swap(trial_);
 }
 
 Verdict Projection::velocities(Bodies& bodies, const VecX& wound) {
+  invar::measure(model_, scales_);
   const KktInput input{.dynamics = false,
                        .settled = true,
                        .bias = &baumgarte(bodies, 0.5, 0),
@@ -155,9 +217,12 @@ Verdict Projection::velocities(Bodies& bodies, const VecX& wound) {
                        .coupling_q = &coupling_q_};
   if (coupling_q_.size() > 0) measure(bodies, wound);
   for (int c = 0; c < coupling_bias_.size(); ++c) coupling_bias_[c] = -coupling_residual_rate(model_, c, q_, v_);
-  if (wanted() <= kRounding * speed(bodies, model_.length())) return {};
-  if (const Verdict v = solver_.solve(bodies, input, correction_, unused_); !v.ok()) return v;
+  for (Part& part : parts_) part.open = true;
+  close_what_is_round_off(bodies, true);
+  if (!any_open()) return {};
+  if (const Verdict v = solve_open(bodies, input); !v.ok()) return v;
   for (std::size_t b = 0; b < bodies.size(); ++b) {
+    if (!part_of_body(b).open) continue;
     bodies[b].v_WC += correction_[b].a_WC;
     bodies[b].w_WB += correction_[b].alpha_WB;
   }

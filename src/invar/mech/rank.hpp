@@ -6,14 +6,28 @@
 
 namespace invar {
 
-/// Thresholds of every decision about rank, pure numbers: rows are measured over twists (v, ℓ_i ω) with the length of each body
-/// (see Scales) and divided by their own norm. `weak` is far above round-off so that no noise is ever taken for a pivot;
-/// what it sets aside wrongly comes back as border.
+/// Thresholds of rank, here for every elimination in this room. All are pure numbers: rows are measured over twists (v, ℓ_i ω)
+/// with the length of each body (see Scales) and divided by their own norm.
+///
+/// RankTolerance decides: over the joint graph, from vectors (fronts, rank_of), so that sines are known to round-off over the
+/// sine of the rows before. `weak` is far above round-off so that no noise is ever taken for a pivot; what it sets aside wrongly
+/// comes back as border.
 struct RankTolerance {
   double weak = 1e-6;       ///< squared sine of the angle between a row and those before it, below which it is set aside
   double null = 1e-12;      ///< |Jᵀ n| below which a row set aside is redundant without further questions
   double singular = 1e-10;  ///< smallest singular value that counts as independent
 };
+
+/// Eliminations over a spanning tree see squares of sines, and rounding leaves 1e-16 of those times what it enlarges (up to 1e3
+/// in drawn mechanisms): sines are known to about 1e-6 there. So a row counts above kDependentRow, and one that counted before
+/// until it falls below kRowKeptBefore: closures of natural coordinates and of the conserving steppers. Laws compare both with
+/// rank_of.
+inline constexpr double kDependentRow = 1e-10, kRowKeptBefore = 1e-12;
+/// The same squares in the inertia metric, where light bodies make rows look weak: for a tree elimination whose rank nobody told,
+/// and for a closure row over what moving everything would give.
+inline constexpr double kDependentInMasses = 1e-11;
+/// Of the same, where one row alone is judged and nothing was subtracted: a closure row that moves less says nothing.
+inline constexpr double kMovesNothing = 1e-14;
 
 /// What is known already where a rank is decided off the constraints (at the stages of a step): rows that depend on others where
 /// joints are closed stand out there by up to `noise`, a sine. What is below it does not count beyond the rank known before.
@@ -41,15 +55,7 @@ struct RankOfModel {
   std::vector<int> dependent;     ///< the same for rows that do; one entry per row
   std::vector<int> rank_of_part;  ///< per connected part, as numbered in Scales
 };
-RankOfModel rank_of(const Model& model, const Bodies& bodies);
-
-/// The same decision for a few rows given as a dense matrix over scaled unknowns (joint coordinates in metres, say). Rows are
-/// divided by their norms; zero rows depend on nothing and count as dependent. Pivots: the strongest row first.
-struct RankOfRows {
-  int rank = 0;
-  std::vector<int> order;  ///< rows, the `rank` independent ones first
-  double sigma = 1;        ///< smallest singular value of the unit rows that count
-};
-RankOfRows rank_of(const MatX& rows, const RankTolerance& tolerance = {});
+/// `coupling_q`: see KktInput; the rank of a mechanism with nonlinear couplings may depend on their turns.
+RankOfModel rank_of(const Model& model, const Bodies& bodies, const VecX* coupling_q = nullptr);
 
 }  // namespace invar

@@ -27,7 +27,7 @@ Redundancy analyse(const KktProblem& problem, FrontSolver& solver, const KnownRa
   out.group_of_block.assign(size(problem.structure.blocks()), -1);
   out.share = VecX::Zero(problem.structure.rows());
   out.n_.resize(problem.structure.rows(), 0);
-  if (!out.verdict.ok()) return out;
+  if (!out.counted()) return out;
   out.rank = solver.decision().rank;
   out.mobility = solver.mobility();
   out.sigma = solver.decision().sigma;

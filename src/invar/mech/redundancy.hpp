@@ -20,7 +20,7 @@ class Redundancy {
     double size = 0;
   };
 
-  Verdict verdict;                       ///< of the rank decision; the rest is empty when it is not Ok
+  Verdict verdict;                       ///< of the decision; the rest is empty when rows were not counted
   int rank = 0;                          ///< of the rows without compliance
   int self_stresses = 0;                 ///< s
   int mobility = 0;                      ///< 6 bodies − rank
@@ -29,6 +29,9 @@ class Redundancy {
   VecX share;                            ///< P_kk per row: 0 determined, 1 nothing determines it
   std::vector<std::vector<int>> groups;  ///< blocks that trade self-stress among each other, only with their group
   std::vector<int> group_of_block;       ///< -1: determined
+
+  /// Self-stress is geometry: a motion without inertia leaves it as it is.
+  bool counted() const { return verdict.ok() || verdict.status == Status::NoInertia; }
 
   /// Reactions are a matter of convention along this row.
   bool indeterminate(int row) const { return share[row] > 1e-10; }

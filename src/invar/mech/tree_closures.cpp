@@ -8,6 +8,7 @@
 #include "invar/mech/gaps.hpp"
 #include "invar/mech/joint_rows.hpp"
 #include "invar/mech/kinematics.hpp"
+#include "invar/mech/rank.hpp"
 #include "invar/mech/tree_store.hpp"
 
 namespace invar {
@@ -178,15 +179,10 @@ Verdict TreeSolver::solve_closures(const Bodies& bodies, const KktInput& input) 
   if (input.dynamics && rank_ < rows_) {
     double scale = model_.gravity().norm();
     for (const double right : s.right) scale = std::max(scale, std::abs(right));
-    double centripetal = 0;
-    for (const int b : piece_.bodies) centripetal = std::max(centripetal, scales_.length_at(b) * bodies[b].w_WB.squaredNorm());
-    double noise = -1;  // asked for where it may matter
-    for (int k = rank_; k < rows_; ++k) {
-      const double off = std::abs(s.reduced[k]) / (scale + centripetal);
-      if (!(off > kContradiction)) continue;
-      if (noise < 0) noise = noise_of_gaps(model_, scales_, piece_, bodies);
-      if (off > kContradiction + noise) return {Status::Contradictory, -1, joint_of_row(s.order[k]), s.reduced[k]};
-    }
+    Contradiction contradiction(model_, scales_, piece_, bodies, input.coupling_q, scale);
+    for (int k = rank_; k < rows_; ++k)
+      if (contradiction.proven_by(std::abs(s.reduced[k])))
+        return {Status::Contradictory, -1, joint_of_row(s.order[k]), s.reduced[k]};
   }
   find_multipliers();
   return {};
@@ -223,7 +219,7 @@ Verdict TreeSolver::factor_closures(bool settled) {
   // All rows measure metres, and a push along one moves no more than everything there is: pivot · total mass is a squared sine
   // between the row and those of the tree, as pivot / diagonal is one between the row and other closures. A row that moves
   // nothing has the round-off of its columns as diagonal.
-  const double least = 1e-11 / s.total_mass;
+  const double least = kDependentInMasses / s.total_mass;
   for (int i = 0; i < n; ++i) {
     s.order[i] = i;
     s.diagonal[i] = row(i)[i] > least ? row(i)[i] : std::numeric_limits<double>::infinity();
@@ -235,7 +231,7 @@ Verdict TreeSolver::factor_closures(bool settled) {
     // The next pivot; where all rows are known to be independent their own order will do.
     double strongest = row(k)[k] / s.diagonal[k];
     const int next = wanted_rank_ == n ? k : next_pivot(k, strongest);
-    if (wanted_rank_ >= 0 ? k >= wanted_rank_ : strongest < 1e-11) {
+    if (wanted_rank_ >= 0 ? k >= wanted_rank_ : strongest < kDependentInMasses) {
       strongest_left_ = strongest;
       rank_ = k;
       break;

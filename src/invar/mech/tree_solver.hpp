@@ -42,7 +42,7 @@ class TreeSolver final : public KktSolver {
   /// The number of independent rows if somebody knows better (an analysis of the geometry); -1: count pivots.
   void set_closure_rank(int rank);
   /// Smallest accepted and largest rejected pivot of the last solve as squared sines: over its own diagonal entry, and (accepted
-  /// ones) over what moving everything would give.
+  /// ones) over what moving everything would give; of loans over what was lent.
   double weakest_kept() const { return weakest_kept_; }
   double strongest_left() const { return strongest_left_; }
   /// The joint of the smallest accepted pivot.

@@ -57,7 +57,7 @@ struct Closure {
   int index;      // joint or coupling
   int freedom;    // Rotor: which freedom of the joint
   int row, rows;  // place in Lambda
-  double unit;    // Rotor, Coupling: the row is that of unit · rate, unit being the length of the model for an angular rate
+  double unit;    // Rotor, Coupling: the row is that of unit · rate, unit being the length of the part for an angular rate
   // A cut ball, whose rows need little else: per end (0 parent, 1 child) the body, the first of its columns, and the arm
   // from O to the joint point in body axes.
   int slot[2] = {0, 0};

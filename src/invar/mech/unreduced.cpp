@@ -19,6 +19,7 @@ Unreduced::Unreduced(const Model& model) : model_(model), scales_(std::make_uniq
 Unreduced::~Unreduced() = default;
 
 PartSolver& Unreduced::piece(int k) { return *parts_[k]; }
+const PartSolver& Unreduced::piece(int k) const { return *parts_[k]; }
 
 bool Unreduced::closes_loops() const {
   return std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->closes_loops(); });
@@ -36,6 +37,8 @@ Verdict Unreduced::solve(const Bodies& bodies, const KktInput& input, Accelerati
                          std::vector<Wrench>& reactions) {
   Verdict verdict;
   for (const auto& part : parts_) {
+    const std::vector<int>& own = part->piece().bodies;
+    if (input.wanted && std::none_of(own.begin(), own.end(), [&](int b) { return (*input.wanted)[b]; })) continue;
     verdict = part->solve(bodies, input, accelerations, reactions);
     if (!verdict.ok()) break;
   }
@@ -62,11 +65,15 @@ void Unreduced::sum_up() {
   }
 }
 
-void Unreduced::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
-                           std::vector<Wrench>& reactions, VecX& couplings, std::vector<JointVerdict>* verdicts) {
-  for (const auto& part : parts_)
-    if (part->mobility().rank < part->mobility().rows)
-      part->least_norm(bodies, input, accelerations, reactions, couplings, verdicts);
+Verdict Unreduced::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
+                              std::vector<Wrench>& reactions, VecX& couplings, std::vector<JointVerdict>* verdicts) {
+  Verdict first;
+  for (const auto& part : parts_) {
+    if (part->mobility().rank >= part->mobility().rows) continue;
+    const Verdict verdict = part->least_norm(bodies, input, accelerations, reactions, couplings, verdicts);
+    if (first.ok()) first = verdict;
+  }
+  return first;
 }
 
 }  // namespace invar

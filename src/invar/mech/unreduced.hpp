@@ -34,13 +34,15 @@ class Unreduced final : public KktSolver {
 
   /// Replaces the reactions and coupling efforts of a solution by those that cause the same motion and have the least sum of
   /// |f|² + |m|²/l² at the joint points, l the length of the connected part; accelerations are refined along. `verdicts` (one per
-  /// joint, or null) are filled for joints that carry self-stress. Parts without redundant rows stay as they are. Allocates.
-  void least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions,
-                  VecX& couplings, std::vector<JointVerdict>* verdicts);
+  /// joint, or null) are filled for joints that carry self-stress. Parts without redundant rows stay as they are, and so do those
+  /// whose self-stresses cannot be told: the first of them is returned. Allocates.
+  Verdict least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations, std::vector<Wrench>& reactions,
+                     VecX& couplings, std::vector<JointVerdict>* verdicts);
 
   /// The solvers of the pieces, to look at each by itself; bodies and joints are those of the model.
   int pieces() const { return static_cast<int>(parts_.size()); }
   PartSolver& piece(int k);
+  const PartSolver& piece(int k) const;
 
  private:
   void sum_up();

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// One mechanism, one rank: whoever eliminates over a spanning tree counts as the joint graph does, on its own rows and in its own
+// metric; couplings count with the slope that they have on the turn they are on; nothing is decided on numbers that are not
+// finite.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "invar/mech/augmented.hpp"
+#include "invar/mech/natural_reduced.hpp"
+#include "invar/mech/part_solver.hpp"
+#include "invar/mech/rank.hpp"
+#include "invar/mech/tree_solver.hpp"
+#include "invar/mech/unreduced.hpp"
+#include "support/agreement.hpp"
+#include "support/campaign.hpp"
+#include "support/natural_samples.hpp"
+
+namespace invar::testing {
+namespace {
+
+MechanismOptions family(int k) {
+  MechanismOptions o;
+  o.bodies = 3 + k % 6, o.loops = 1 + k % 3, o.redundant = k % 4 == 3 ? 1 : 0, o.planar = k % 5 == 4, o.passive = false;
+  o.mass_ratio = 100;
+  return o;
+}
+
+/// Well away from any threshold: sines of counting by squares are known to about 1e-6.
+bool clear(const Sample& s) {
+  const Judgement judged = judge(s.model, s.bodies, s.load);
+  return judged.smallest_kept > 1e-3 && judged.largest_dropped < 1e-12;
+}
+
+TEST(Rank, OfNaturalRowsIsThatOfTheJointGraph) {
+  int counted = 0;
+  for (int k = 0; k < cases(60); ++k) {
+    MechanismOptions o = family(k);
+    o.kinds = o.planar ? std::vector<JointKind>{} : natural_kinds();
+    const auto at = seed(98400) + static_cast<std::uint64_t>(k);
+    const Sample s = natural_sample(at, o, 0);
+    if (!clear(s)) continue;
+    ++counted;
+    NaturalCoordinates coordinates(s.model, false);
+    coordinates.set_offsets(s.bodies);
+    VecX x, v;
+    coordinates.store(s.bodies, x, v);
+    NaturalReduced equations(coordinates);
+    ASSERT_TRUE(equations.choose(x).ok());
+    EXPECT_EQ(equations.freedoms(), rank_of(s.model, s.bodies).freedoms) << "seed " << at << ": " << describe(s.mechanism.spec);
+  }
+  EXPECT_GE(2 * counted, cases(60));
+}
+
+TEST(Rank, OfClosuresOverATreeIsThatOfTheJointGraph) {
+  int counted = 0;
+  for (int k = 0; k < cases(60); ++k) {
+    const auto at = seed(98500) + static_cast<std::uint64_t>(k);
+    const Sample s = random_sample(at, family(k));
+    if (!clear(s)) continue;
+    ++counted;
+    const Scales scales = scales_of(s.model);
+    const Piece piece = whole_piece(s.model);
+    const SpanningTree tree = spanning_tree(s.model);
+    TreeSolver solver(s.model, scales, piece, tree);
+    Accelerations accelerations(s.bodies.size());
+    std::vector<Wrench> reactions(s.model.joints().size());
+    ASSERT_TRUE(solver.solve(s.bodies, KktInput{.dynamics = false, .settled = true}, accelerations, reactions).ok());
+    int rows = 0;
+    for (const TreeNode& node : tree.nodes)
+      if (node.joint >= 0) rows += s.model.joints()[static_cast<std::size_t>(node.joint)].rows();
+    EXPECT_EQ(rows + solver.closure_rank() - solver.rotor_rows(), rank_of(s.model, s.bodies).rank)
+        << "seed " << at << ": " << describe(s.mechanism.spec);
+  }
+  EXPECT_GE(2 * counted, cases(60));
+}
+
+/// A crank that drives the two cranks of a parallelogram, one by c q² and one by the tangent of that at q0: together with the
+/// parallelogram these agree at q0, and nowhere else. `other` replaces the square by its tangent too.
+ModelSpec geared_parallelogram(double c, double q0, bool other) {
+  ModelSpec spec;
+  spec.gravity = Vec3(0.3, -9.81, 0);
+  const auto add = [&](const std::string& body, const Vec3& com) {
+    BodySpec made;
+    made.name = body, made.inertia = solid_box(1, {0.2, 0.3, 0.4});
+    made.inertia.p_BC = com;
+    spec.bodies.push_back(made);
+  };
+  const auto hinge = [&](const std::string& joint, const std::string& parent, const Vec3& on_parent, const std::string& child,
+                         const Vec3& on_child) {
+    JointSpec made;
+    made.name = joint, made.kind = JointKind::Revolute, made.axis = Vec3::UnitZ(), made.parent = parent, made.child = child;
+    made.at_parent.p = on_parent, made.at_child.p = on_child;
+    spec.joints.push_back(made);
+  };
+  add("driver", Vec3(0.1, 0.2, 0)), add("left", Vec3(0.2, 0, 0)), add("right", Vec3(0.3, 0, 0)), add("bar", Vec3(0.4, 0.1, 0));
+  hinge("d", "world", Vec3(-2, 0, 0), "driver", Vec3::Zero());
+  hinge("l", "world", Vec3::Zero(), "left", Vec3::Zero());
+  hinge("r", "world", Vec3(1, 0, 0), "right", Vec3::Zero());
+  hinge("lb", "left", Vec3(0.7, 0, 0), "bar", Vec3::Zero());
+  hinge("rb", "right", Vec3(0.7, 0, 0), "bar", Vec3(1, 0, 0));
+  const double slope = 2 * c * q0, value = c * q0 * q0;
+  const std::vector<double> tangent = {value - slope * q0, slope}, square = {0, 0, c};
+  CouplingSpec first, second;
+  first.name = "curved", first.joint = "l", first.of = "d", first.coefficients = other ? tangent : square;
+  second.name = "straight", second.joint = "r", second.of = "d", second.coefficients = tangent;
+  spec.couplings = {first, second};
+  return spec;
+}
+
+// On the turn where both couplings ask for the same, one of them is redundant and the crank moves: rank, mobility, reactions and
+// verdicts are those of two straight couplings. The slope at the angle within (-pi, pi] would lock the mechanism.
+TEST(Couplings, CountWithTheSlopeOfTheTurnTheyAreOn) {
+  for (int k = 0; k < cases(20); ++k) {
+    Random random(seed(98600) + static_cast<std::uint64_t>(k));
+    const double q0 = (k % 2 == 0 ? 1 : -1) * random.uniform(4, 20), c = random.uniform(0.005, 0.05);
+    const Model model = build(geared_parallelogram(c, q0, false)), straight = build(geared_parallelogram(c, q0, true));
+    const double q = c * q0 * q0;
+    const Quat turn(Eigen::AngleAxisd(q, Vec3::UnitZ()));
+    std::vector<Pose> X_WB = {{Quat(Eigen::AngleAxisd(q0, Vec3::UnitZ())), Vec3(-2, 0, 0)},
+                              {turn, Vec3::Zero()},
+                              {turn, Vec3(1, 0, 0)},
+                              {Quat::Identity(), turn * Vec3(0.7, 0, 0)}};
+    VecX turns = VecX::Constant(model.nv(), std::numeric_limits<double>::quiet_NaN()), coupling_q = VecX::Constant(2, q0);
+    turns[0] = q0, turns[1] = turns[2] = q;
+    const Bodies bodies = at_rest(model, X_WB);
+    EXPECT_EQ(rank_of(model, bodies, &coupling_q).freedoms, 1);
+    EXPECT_EQ(rank_of(straight, bodies).freedoms, 1);
+    const auto evaluated_at = [&](const Model& of, Mobility& mobility) {
+      Augmented augmented(of);
+      State x;
+      augmented.set(bodies, x, turns);
+      Evaluation e;
+      const Verdict verdict = augmented.evaluate(x, Load(of), e);
+      EXPECT_TRUE(verdict.ok()) << name(verdict.status);
+      mobility = augmented.mobility();
+      return e;
+    };
+    Mobility m, m_straight;
+    const Evaluation e = evaluated_at(model, m), other = evaluated_at(straight, m_straight);
+    EXPECT_EQ(m.freedoms, 1) << q0 << " " << c;
+    EXPECT_EQ(m.rank, m_straight.rank);
+    for (std::size_t b = 0; b < bodies.size(); ++b)
+      EXPECT_LT((e.accelerations[b].alpha_WB - other.accelerations[b].alpha_WB).norm(), 1e-9) << q0 << " " << c;
+    for (std::size_t j = 0; j < e.reactions.size(); ++j) {
+      EXPECT_LT((e.reactions[j].force - other.reactions[j].force).norm(), 1e-8) << q0 << " " << c << " joint " << j;
+      EXPECT_EQ(e.verdicts[j].determined, other.verdicts[j].determined) << q0 << " " << c << " joint " << j;
+      EXPECT_LT((e.verdicts[j].force - other.verdicts[j].force).norm(), 1e-8) << q0 << " " << c << " joint " << j;
+    }
+  }
+}
+
+// A state whose squares overflow, or that holds NaN, is refused, and leaves no trace: what follows is to the bit what a new
+// solver says.
+TEST(Overflow, IsRefusedAndForgotten) {
+  int refused = 0;
+  for (int k = 0; k < cases(40); ++k) {
+    const auto at = seed(98700) + static_cast<std::uint64_t>(k);
+    const Sample s = random_sample(at, family(k));
+    Accelerations after(s.bodies.size()), alone = after, unused = after;
+    std::vector<Wrench> f_after(s.model.joints().size()), f_alone = f_after, none = f_after;
+    Unreduced used(s.model), fresh(s.model);
+    Bodies bad = s.bodies;
+    Random random(at, 3);
+    const auto b = static_cast<std::size_t>(random.below(static_cast<int>(bad.size())));
+    if (k % 3 == 2)
+      bad[b].q_WB.x() = std::numeric_limits<double>::quiet_NaN();
+    else
+      bad[b].q_WB.coeffs() *= k % 3 == 0 ? 1e80 : 1e160;
+    const KktInput input{.settled = true};
+    const Verdict verdict = used.solve(bad, input, unused, none);
+    EXPECT_EQ(verdict.status, Status::NotFinite) << "seed " << at << ": " << name(verdict.status);
+    refused += !verdict.ok();
+    const Verdict first = fresh.solve(s.bodies, input, alone, f_alone), again = used.solve(s.bodies, input, after, f_after);
+    ASSERT_EQ(again.status, first.status) << "seed " << at;
+    EXPECT_EQ(used.mobility().rank, fresh.mobility().rank) << "seed " << at;
+    if (!first.ok()) continue;
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      EXPECT_EQ(after[i].a_WC, alone[i].a_WC) << "seed " << at << " body " << i;
+      EXPECT_EQ(after[i].alpha_WB, alone[i].alpha_WB) << "seed " << at << " body " << i;
+    }
+    for (std::size_t j = 0; j < f_alone.size(); ++j)
+      EXPECT_EQ(f_after[j].force, f_alone[j].force) << "seed " << at << " joint " << j;
+  }
+  EXPECT_EQ(refused, cases(40));
+}
+
+}  // namespace
+}  // namespace invar::testing
