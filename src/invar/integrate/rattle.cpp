@@ -21,7 +21,7 @@ constexpr double kFar = 1e-3;           // of speeds: increments above it must s
 constexpr double kShortest = 1.0 / 64;  // part of an increment that is tried
 constexpr int kDepth = 10;              // a step is halved at most so many times
 constexpr double kRounding = 4e-16;     // of speeds
-constexpr double kSlow = 1e-9;          // lengths of the model per step
+constexpr double kSlow = 1e-9;          // lengths of a connected part per step
 
 }  // namespace
 
@@ -86,7 +86,7 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
   Workspace& k = *work_;
   const NaturalCoordinates& c = k.natural.coordinates();
   if (k.solver.closure_rows() > 0) {
-    k.chooser.choose(x.q);
+    if (const Verdict verdict = k.chooser.choose(x.q); !verdict.ok()) return verdict;
     k.solver.use(k.chooser);
   }
   for (int r = 0; r < c.rows(); ++r)

@@ -63,7 +63,7 @@ class Stages {
   double size_of(const VecX& increment);
   bool approach(System& system, double t, const State& x, const VecX& carry_x, const VecX& carry_v);
   Verdict failed(Status status) const;
-  void choose_rows(const State& x);
+  Verdict choose_rows(const State& x);
 
   /// How far Newton's method is: increments are measured by the speeds of their connected parts.
   struct Search {

@@ -11,7 +11,7 @@ namespace invar {
 namespace {
 
 constexpr int kMaxIterations = 30;
-constexpr double kResting = 1e-9;    // lengths of the model per step
+constexpr double kResting = 1e-9;    // lengths of a connected part per step
 constexpr double kLeftOver = 1e-12;  // of speeds over lengths
 constexpr double kGap = 1e-12;       // of lengths, and of their squares
 constexpr double kShare = 1e-4;
@@ -68,13 +68,14 @@ Verdict Stages::failed(Status status) const {
 }
 
 // Decides which closure rows take part; a row that is left out carries nothing, whatever it carried before.
-void Stages::choose_rows(const State& x) {
-  if (newton_.closure_rows() == 0) return;
-  chooser_.choose(x.q);
+Verdict Stages::choose_rows(const State& x) {
+  if (newton_.closure_rows() == 0) return {};
+  if (const Verdict verdict = chooser_.choose(x.q); !verdict.ok()) return verdict;
   newton_.use(chooser_);
   for (std::size_t k = 0; k < mu_.size(); ++k)
     for (int r = 0; r < c_.rows(); ++r)
       if (!newton_.active(r)) mu_[k][r] = gamma_[k][r] = 0;
+  return {};
 }
 
 // What an increment says, `size` in velocities. The next one would be smaller in the ratio of the last ones; one ratio is not
@@ -115,7 +116,7 @@ Verdict Stages::iterate(System& system, double t, const State& x, const VecX& ca
   search.exact = !forces.elastic() && !forces.dissipative() && !system.acts();
   set_scales(x);
   while (true) {
-    if (!factored_) choose_rows(x);
+    if (const Verdict verdict = factored_ ? Verdict{} : choose_rows(x); !verdict.ok()) return verdict;
     place_stages(x, carry_x, carry_v);
     evaluate_forces(system, t, x, carry_x);
     residual();
@@ -220,7 +221,7 @@ double Stages::size_of(const VecX& increment) {
 bool Stages::approach(System& system, double t, const State& x, const VecX& carry_x, const VecX& carry_v) {
   set_scales(x);
   iterated_ = false;
-  choose_rows(x);
+  if (!choose_rows(x).ok()) return false;
   const auto look = [&] {
     place_stages(x, carry_x, carry_v);
     evaluate_forces(system, t, x, carry_x);

@@ -164,6 +164,7 @@ bool NaturalElimination::refresh() {
   }
   measure();
   std::fill(active_.begin(), active_.end(), 1);
+  chosen_ = {};
   return true;
 }
 
@@ -300,6 +301,7 @@ void NaturalElimination::lend() {
 }
 
 Verdict NaturalElimination::factor() {
+  if (!chosen_.ok()) return chosen_;
   lend();
   if (const int node = tree_.eliminate(kNoPivot); node >= 0) return lacking(node);
   drop_inactive();
@@ -333,9 +335,10 @@ void NaturalElimination::turn_loans(const VecX& x) {
 // With unit masses the corner holds the products of the closure rows after what the tree's rows span was taken from them: its
 // diagonal begins with the squared distance of each row from that span. Elimination with the largest part of its row first stops
 // where the rest is what rounding left.
-void NaturalElimination::choose(const VecX& x) {
+Verdict NaturalElimination::choose(const VecX& x) {
   const int n = closure_rows();
-  if (n == 0) return;
+  chosen_ = {};
+  if (n == 0) return chosen_;
   turn_loans(x);
   clear();
   for (int node = 0; node < tree_.nodes(); ++node)
@@ -345,11 +348,19 @@ void NaturalElimination::choose(const VecX& x) {
     size_[k] = 0;
     for (int node = 0; node < tree_.nodes(); ++node) size_[k] += tree_.border_rows(node).row(k).squaredNorm();
   }
+  // Without the tree nothing is known: the rows stay as they were, and nobody computes with them.
+  if (const int node = tree_.eliminate(kNoPivot); node >= 0 || !tree_.corner().allFinite()) {
+    chosen_ = {x.allFinite() ? Status::Singular : Status::NotFinite};
+    if (node < 0) return chosen_;
+    const TreeNode& at = spanning_.nodes[static_cast<std::size_t>(node)];
+    chosen_.body = at.body, chosen_.joint = at.joint;
+    return chosen_;
+  }
   std::fill(active_.begin(), active_.end(), 0);
-  if (tree_.eliminate(kNoPivot) >= 0) return;
   MatX& S = tree_.corner();
   inverse_size_ = size_.cwiseInverse();
   independent_rows(n, [&](int r, int c) -> double& { return S(c, r); }, size_, inverse_size_, active_);
+  return chosen_;
 }
 
 void NaturalElimination::solve(VecX& coordinates, VecX& rows) {

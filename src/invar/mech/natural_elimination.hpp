@@ -53,9 +53,11 @@ class NaturalElimination {
   void solve(VecX& coordinates, VecX& rows);
 
   /// Decides at x which closure rows are independent of all others; overwrites the matrix. Rank is geometry: masses do not enter.
-  /// One copy of each is asked for. `use` takes the choice of another elimination over.
-  void choose(const VecX& x);
-  void use(const NaturalElimination& other) { active_ = other.active_, directions_ = other.directions_; }
+  /// One copy of each is asked for. Where the rows of the tree do not even hold each other (Singular, NotFinite, with a body) the
+  /// choice stays as it was, and factor() fails in the same way until one succeeds. `use` takes the choice of another
+  /// elimination.
+  Verdict choose(const VecX& x);
+  void use(const NaturalElimination& other) { active_ = other.active_, directions_ = other.directions_, chosen_ = other.chosen_; }
   int closure_rows() const { return static_cast<int>(active_.size()); }
   /// Directions on loan.
   int lent() const { return lent_; }
@@ -112,6 +114,7 @@ class NaturalElimination {
   std::vector<int> rows_of_node_;  // internal rows and those of its joint
   std::vector<Place> place_;       // per row
   std::vector<char> active_;       // per closure row
+  Verdict chosen_;                 // of the last choice
   BlockTree tree_;
   VecX right_;                // stacked as the tree has it
   VecX scratch_;              // per_body

@@ -23,7 +23,9 @@ constexpr double kNoPivot = 1e-14;
 constexpr double kLittle = 1e-3;
 // Below this pivot of a loan the answer is looked at.
 constexpr double kWeak = 1e-6;
-// A motion whose change of momentum is below this part of it has no inertia.
+// A motion has no inertia whose change of momentum is below this part of it, and whose energy is round-off of its bodies'
+// inertia.
+constexpr double kZeroInertia = 1e-14;
 constexpr double kNoInertia = 1e-10;
 // An answer that refinement changes by more than this part of it is none.
 constexpr double kUncertain = 1e-8;
@@ -153,6 +155,7 @@ bool NaturalReduced::refresh() {
   if (!still_spans(spanning_, model)) return false;
   measure();
   std::fill(active_.begin(), active_.end(), 1);
+  chosen_ = {};
   return renew_loans();
 }
 
@@ -272,7 +275,29 @@ void NaturalReduced::find_weakest() {
   }
 }
 
+int NaturalReduced::rank() const {
+  return static_cast<int>(weight_.size()) - static_cast<int>(std::count(active_.begin(), active_.end(), 0));
+}
+
+// The column of the corner in which nothing is left: a loan that no closure holds, or a closure row.
+Verdict NaturalReduced::without_pivot() {
+  const MatX& corner = tree_.corner();
+  const Eigen::Index n = corner.rows(), rows = static_cast<Eigen::Index>(active_.size());
+  Eigen::Index k = 0;
+  while (k + 1 < n && corner.col(k).tail(n - k).cwiseAbs().maxCoeff() > 0) ++k;
+  if (k >= rows) {
+    const int body = loans_[static_cast<std::size_t>(k - rows)].body;
+    return {Status::NoInertia, body, joint_of(body), 0};
+  }
+  for (const int j : spanning_.closures)
+    if ((k -= c_.joint_rows(j)) < 0) return {Status::Singular, -1, j, 0};
+  return {Status::Singular, -1, -1, 0};
+}
+
+int NaturalReduced::joint_of(int body) const { return spanning_.nodes[static_cast<std::size_t>(node_of(body))].joint; }
+
 Verdict NaturalReduced::factor(const VecX& x, const VecX& v) {
+  if (!chosen_.ok()) return chosen_;
   place(x, &v);
   tree_.clear();
   for (int b = 0; b < static_cast<int>(frames_.size()); ++b)
@@ -298,7 +323,7 @@ Verdict NaturalReduced::factor(const VecX& x, const VecX& v) {
     return {Status::NoInertia, n.body, n.joint, 0};
   }
   drop_inactive();
-  if (!tree_.finish(0)) return {Status::Singular, -1, spanning_.closures.empty() ? -1 : spanning_.closures[0], 0};
+  if (!tree_.finish(0)) return without_pivot();
   find_weakest();
   return {};
 }
@@ -368,8 +393,9 @@ double NaturalReduced::size_of(const VecX& stacked) const {
 }
 
 // Where closures hardly hold what has no inertia of its own. A pivot falls with the square of a distance, the momentum of the
-// motion with the distance itself: the motion decides whether there is inertia. Then the answer is refined, and refused where
-// that does not settle.
+// motion with the distance itself, and its energy is what is left of the inertia of its bodies, to rounding: the motion decides
+// whether there is inertia. It is that of a push along the weakest loan, of which the motion without inertia has most (a push
+// along all of them at once may be orthogonal to it). Then the answer is refined, and refused where that does not settle.
 Verdict NaturalReduced::make_sure(const VecX& x) {
   const int body = loans_[static_cast<std::size_t>(weakest_)].body;
   const auto leave_out = [&](double* z) {
@@ -377,13 +403,23 @@ Verdict NaturalReduced::make_sure(const VecX& x) {
       if (!active_[r]) z[r] = 0;
   };
   left_.setZero();
-  for (const Loan& loan : loans_) left_.segment(tree_.first(node_of(loan.body)), n_) += loan.along.head(n_);
+  left_.segment(tree_.first(node_of(body)), n_) = loans_[static_cast<std::size_t>(weakest_)].along.head(n_);
   tree_.solve(left_, leave_out);
   const double moved = size_of(left_);
-  double momentum = 0;
-  for (int b = 0; b < static_cast<int>(frames_.size()); ++b)
-    momentum += (mass_of(b).topLeftCorner(n_, n_) * left_.segment(tree_.first(node_of(b)), n_)).squaredNorm();
-  if (!(std::sqrt(momentum) > kNoInertia * moved)) return {Status::NoInertia, body, -1, least_};
+  double momentum = 0, energy = 0, most = 0;
+  for (int b = 0; b < static_cast<int>(frames_.size()); ++b) {
+    Six own = Six::Zero();
+    own.head(n_) = left_.segment(tree_.first(node_of(b)), n_);
+    const Eigen::Matrix<double, 6, 6> mass = mass_of(b);
+    const Six change = mass * own;
+    momentum += change.squaredNorm();
+    energy += own.dot(change);
+    const int d = c_.dimension();
+    most += mass.diagonal().head(d).maxCoeff() * own.head(d).squaredNorm() +
+            mass.diagonal().tail(6 - d).maxCoeff() * own.tail(6 - d).squaredNorm();
+  }
+  if (!(std::sqrt(momentum) > kNoInertia * moved) && !(energy > kZeroInertia * most))
+    return {Status::NoInertia, body, joint_of(body), least_};
   double off = 0;
   for (int pass = 0; pass < kRefinements; ++pass) {
     left_ = right_;
@@ -404,16 +440,17 @@ Verdict NaturalReduced::make_sure(const VecX& x) {
     off = size_of(left_);
     if (off <= 1e-15 * size_of(answer_)) break;
   }
-  if (!(off <= kUncertain * size_of(answer_))) return {Status::NoInertia, body, -1, off};
+  if (!(off <= kUncertain * size_of(answer_))) return {Status::NotConverged, body, joint_of(body), off};
   return {};
 }
 
 // With unit masses the corner holds the products of the closure rows after what the tree's rows span was taken from them: its
 // diagonal begins with the squared distance of each row from that span. Elimination with the largest part of its row first stops
 // where the rest is what rounding left.
-void NaturalReduced::choose(const VecX& x) {
+Verdict NaturalReduced::choose(const VecX& x) {
   const int n = static_cast<int>(active_.size());
-  if (n == 0) return;
+  chosen_ = {};
+  if (n == 0) return chosen_;
   place(x, nullptr);
   tree_.clear();
   for (int node = 0; node < tree_.nodes(); ++node)
@@ -423,11 +460,19 @@ void NaturalReduced::choose(const VecX& x) {
     size_[k] = 0;
     for (int node = 0; node < tree_.nodes(); ++node) size_[k] += tree_.border_rows(node).row(k).squaredNorm();
   }
+  // Without the tree nothing is known: the rows stay as they were, and nobody computes with them.
+  if (const int node = tree_.eliminate(kNoPivot); node >= 0 || !tree_.corner().allFinite()) {
+    chosen_ = {x.allFinite() ? Status::Singular : Status::NotFinite};
+    if (node < 0) return chosen_;
+    const TreeNode& at = spanning_.nodes[static_cast<std::size_t>(node)];
+    chosen_.body = at.body, chosen_.joint = at.joint;
+    return chosen_;
+  }
   std::fill(active_.begin(), active_.end(), 0);
-  if (tree_.eliminate(kNoPivot) >= 0) return;
   MatX& S = tree_.corner();
   inverse_size_ = size_.cwiseInverse();
   independent_rows(n, [&](int r, int c) -> double& { return S(c, r); }, size_, inverse_size_, active_);
+  return chosen_;
 }
 
 // Whether the same bodies borrow as many directions, which are then taken as they are now.

@@ -23,13 +23,18 @@ class NaturalReduced {
   /// Takes the scales of a model that was edited in place. False where its spanning tree is another one now. No heap.
   bool refresh();
 
-  /// Decides at x which closure rows are independent of all others. Rank is geometry: masses do not enter.
-  void choose(const VecX& x);
+  /// Decides at x which closure rows are independent of all others. Rank is geometry: masses do not enter. Where the rows of the
+  /// tree do not even hold each other (Singular, NotFinite, with a body) the choice stays as it was, and factor() fails in the
+  /// same way until one succeeds.
+  Verdict choose(const VecX& x);
+  /// Rows of joints that count, those of the tree and the closures chosen, and what they leave free.
+  int rank() const;
+  int freedoms() const { return n_ * static_cast<int>(frames_.size()) - rank(); }
 
   /// Factors at x, v. NoInertia with a body where a motion that the joints allow moves nothing that has mass.
   Verdict factor(const VecX& x, const VecX& v);
-  /// Accelerations under the forces f, both like x, into f. NoInertia where closures hold what has no inertia of its own so
-  /// weakly that the answer is lost in round-off.
+  /// Accelerations under the forces f, both like x, into f. NoInertia where closures do not hold what has no inertia of its own;
+  /// NotConverged where they do, but so weakly that the answer is lost in round-off.
   Verdict solve(const VecX& x, VecX& f);
 
  private:
@@ -64,6 +69,8 @@ class NaturalReduced {
   void lend();
   void drop_inactive();
   void find_weakest();
+  Verdict without_pivot();
+  int joint_of(int body) const;
   void pull(int b, const double* f, Six& out) const;
   Verdict make_sure(const VecX& x);
   double size_of(const VecX& stacked) const;
@@ -78,6 +85,7 @@ class NaturalReduced {
   std::vector<Loan> loans_;
   std::vector<Place> place_;  // per row of joints
   std::vector<char> active_;  // per closure row
+  Verdict chosen_;            // of the last choice
   BlockTree tree_;
   std::vector<Frame> frames_;   // per body
   VecX row_right_;              // per row of joints

@@ -27,12 +27,11 @@ namespace {
 
 // A pivot this small against what it was made of is round-off: the freedom moves nothing that has mass.
 constexpr double kNoInertia = 1e-13;
-// A row that moves the mechanism this much less than one that moves it as a whole says nothing.
-constexpr double kNothing = 1e-14;
 // Freedoms with less than this part of the usual inertia borrow.
 constexpr double kLend = 1e-3;
-// Below this pivot of a loan the motion is looked at; a motion whose momentum is below this part of it has no inertia.
-constexpr double kWeak = 1e-9, kNoMomentum = 1e-10;
+// Below this pivot of a loan the motion is looked at; it has no inertia if its momentum is below this part of it, and its energy
+// is round-off of its bodies' inertia.
+constexpr double kWeak = 1e-9, kNoMomentum = 1e-10, kNoEnergy = 1e-14;
 
 // Moves a wrench to φ of the inner slot.
 template <class G, class V>
@@ -297,7 +296,7 @@ void Tree<G>::decide_rows() {
   const auto n = static_cast<std::size_t>(rows_);
   std::copy(D_.begin(), D_.end(), lu_.begin());
   // A row that moves next to nothing says nothing, and those of springs and loans hold nothing.
-  for (std::size_t r = 0; r < n; ++r) right_[r] = lu_[r * n + r] > kNothing * least_[r] ? lu_[r * n + r] : 0.0;
+  for (std::size_t r = 0; r < n; ++r) right_[r] = lu_[r * n + r] > kMovesNothing * least_[r] ? lu_[r * n + r] : 0.0;
   std::fill(taken_.begin(), taken_.end(), 0);
   for (const int r : kept_) taken_[r] = 1;
   independent_rows(
@@ -343,16 +342,18 @@ void Tree<G>::add_loans() {
 }
 
 // A loan whose pivot is small behind all closures is a freedom that they hardly hold. Pivots fall with the square of a distance,
-// the momentum of the motion with the distance itself: the motion says whether there is inertia. Everything is at rest here.
+// the momentum of the motion with the distance itself, and its energy is what is left of the inertia of its bodies: the motion
+// says whether there is inertia. Everything is at rest here.
 template <class G>
 Verdict Tree<G>::look_at_loans() {
   if (!(weakest_ < kWeak)) return {};
   for (const Tie<G>& tie : ties_)
     if (tie.sort == Tie<G>::Sort::Loan && !idle_[tie.row])
       for (int r = tie.row; r < tie.row + tie.rows; ++r) value_[r] = 1 / row_scale_[r];
-  if (solve_rows(active_) < 0) {
+  const int without = solve_rows(active_);
+  if (without < 0) {
     substitute(false, 0);
-    double moved = 0, momentum = 0;
+    double moved = 0, momentum = 0, energy = 0, most_energy = 0;
     std::size_t most = 1;
     double farthest = 0;
     for (std::size_t i = 1; i < slots_.size(); ++i) {
@@ -364,11 +365,19 @@ Verdict Tree<G>::look_at_loans() {
       moved += here;
       momentum += std::pow(b.mass * v / b.usual, 2) + (b.J * turning).squaredNorm() / std::pow(b.usual * b.size, 2);
       momentum += std::pow(b.armature * b.dq / b.usual, 2) / (b.hang == Hang::Slide ? 1 : b.size * b.size);
+      energy += b.mass * v * v + turning.dot(b.J * turning) + b.armature * b.dq * b.dq;
+      most_energy += b.mass * v * v + b.J.trace() * w * w + b.armature * b.dq * b.dq;
     }
-    if (momentum > kNoMomentum * kNoMomentum * moved) return {};
+    if (momentum > kNoMomentum * kNoMomentum * moved || energy > kNoEnergy * most_energy) return {};
     return {Status::NoInertia, skeleton_.parts[most].body, skeleton_.parts[most].joint, weakest_};
   }
-  return {Status::NoInertia, -1, -1, 0};
+  // No pivot at all: the freedom of that loan has no inertia, or the row depends on the others.
+  for (const Tie<G>& tie : ties_)
+    if (tie.sort == Tie<G>::Sort::Loan && without >= tie.row && without < tie.row + tie.rows) {
+      const auto& part = skeleton_.parts[static_cast<std::size_t>(tie.slot[1])];
+      return {Status::NoInertia, part.body, part.joint, 0};
+    }
+  return {Status::Singular, -1, joint_of_row(without), 0};
 }
 
 // D dλ = -value on some rows, by elimination with row exchanges. Returns -1, or the row that is left without a pivot.
