@@ -12,6 +12,7 @@
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/kinematics.hpp"
+#include "invar/mech/switches.hpp"
 #include "invar/run/method.hpp"
 #include "support/campaign.hpp"
 #include "support/march.hpp"
@@ -241,6 +242,58 @@ TEST(Switching, ErrorsFollowTheToleranceOnDrawnMechanismsWithCablesStopsAndFrict
   }
   EXPECT_GT(switches, judged) << "drawn mechanisms are to switch";
   EXPECT_LT(switches, steps / 2) << "switches are rare among steps";
+}
+
+// Margins are in units of the part that a law belongs to: a neighbour that is not connected changes no bit of them, and neither
+// does the unit of length change them by more than rounding.
+TEST(Margins, AreThoseOfTheirConnectedPartInAnyUnit) {
+  int laws = 0;
+  for (int k = 0; k < cases(40); ++k) {
+    Random random(seed(98900) + static_cast<std::uint64_t>(k));
+    const double by = std::pow(10.0, random.uniform(-5, 5));
+    const double mass = random.uniform(0.5, 2), stretch = random.uniform(-0.2, 0.5), rate = random.uniform(-2, 2);
+    const auto made = [&](double length, bool neighbour) {
+      ModelSpec spec = rail(mass, 9.81 * length);
+      spec.bodies[0].inertia.I_C *= length * length;
+      spec.joints[0].at_child.p = Vec3(0.3 * length, 0, 0), spec.joints[0].at_parent.p = Vec3(0.3 * length, 0, 0);
+      spec.joints[0].limits.stiffness = 100, spec.joints[0].limits.damping = k % 2 == 0 ? 0 : 0.4 / length;
+      spec.joints[0].limits.upper = {0.3 * length}, spec.joints[0].limits.lower = {-10 * length};
+      TendonSpec cable;
+      cable.name = "cable", cable.tension_only = true, cable.stiffness = k % 5 == 4 ? 0 : 50, cable.damping = k % 3 == 0 ? 0 : 7;
+      if (cable.stiffness + cable.damping == 0) cable.damping = 3;
+      cable.length = length;
+      cable.points = {{"world", "", Vec3(0, 0, length)}, {"mass", "", Vec3::Zero()}};
+      spec.tendons = {cable};
+      if (neighbour) {
+        BodySpec other;
+        other.name = "other", other.inertia = solid_sphere(1, 1);
+        spec.bodies.push_back(other);
+        JointSpec joint;
+        joint.name = "far", joint.kind = JointKind::Revolute, joint.child = "other", joint.at_child.p = Vec3(1e6, 0, 0);
+        spec.joints.push_back(joint);
+      }
+      return build(spec);
+    };
+    const auto margins = [&](const Model& model, double length) {
+      Switches switches(model);
+      Bodies bodies(model.bodies().size());
+      bodies[0].p_WC = Vec3(0, 0, -stretch * length), bodies[0].v_WC = Vec3(0, 0, -rate * length);
+      if (bodies.size() > 1) bodies[1].p_WC = Vec3(-1e6, 0, 0);
+      const VecX wound = VecX::Zero(model.nv());
+      switches.hold(bodies, wound);
+      VecX out;
+      switches.margins(bodies, wound, out);
+      return out;
+    };
+    const VecX alone = margins(made(1, false), 1), beside = margins(made(1, true), 1), other = margins(made(by, false), by);
+    ASSERT_GE(alone.size(), 2);
+    laws += static_cast<int>(alone.size());
+    for (Eigen::Index i = 0; i < alone.size(); ++i) {
+      EXPECT_EQ(beside[i], alone[i]) << "case " << k << ", law " << i;
+      EXPECT_NEAR(other[i], alone[i], 1e-9 * std::abs(alone[i]) + 1) << "case " << k << ", law " << i << ", " << by;
+    }
+  }
+  EXPECT_GE(laws, 2 * cases(40));
 }
 
 }  // namespace

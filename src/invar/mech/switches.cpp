@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cables and stops: x is the stretch s or the depth d, and p has the sign of the force,
-//   cable  p = (k s + c s') / (k + c/1 s)     tension 0 | k s + c s'        | 0
+//   cable  p = s + c/k s', or s' for k = 0    tension 0 | k s + c s'        | 0
 //   stop   p = 1 + c d'                       force   0 | k d (1 + c d')    | 0
 //          x < 0 | x > 0, p > 0 | x > 0, p < 0           energy 0 | k x²/2 | k x²/2
-// Without damping p is no matter. Margin: the least of what keeps the branch, over the unit. Friction F tanh(v/v_s) is F, to
-// all digits, from 19.1 v_s on; its branches meet at 20 v_s, where both say the same, so half a friction velocity may blur it.
+// Without damping p is no matter. Margin: the least of what keeps the branch, each over its own unit: 64 eps of the sizes that x
+// is a difference of (the part's length and what the law is measured from), for p of a cable that and c/k times the rate, for p
+// of a stop of 1. Friction F tanh(v/v_s) is F, to all digits, from 19.1 v_s on; its branches meet at 20 v_s, where both say the
+// same, so half a friction velocity may blur it.
 // Held branches act through the load: what they do less what the law at the state does, along the same freedom or tendon. The
 // same difference of losses: rate of loss = (force - force of the energy) x', which jumps with the force.
 #include "invar/mech/switches.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "invar/mech/kinematics.hpp"
@@ -27,23 +30,55 @@ constexpr double kSliding = 20, kBlur = 0.5;  // friction velocities
 
 }  // namespace
 
-Switches::Switches(const Model& model) : model_(model), q_(VecX::Zero(model.nq())), v_(VecX::Zero(model.nv())) {
-  for (int k = 0; k < static_cast<int>(model.tendons().size()); ++k) {
-    const Tendon& tendon = model.tendons()[static_cast<std::size_t>(k)];
-    if (tendon.tension_only) laws_.push_back({Kind::Cable, k, 0, kRounding * (tendon.rest + model.length())});
-  }
-  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) add_stops_and_friction(model, j);
+Switches::Switches(const Model& model)
+    : model_(model), scales_(scales_of(model)), q_(VecX::Zero(model.nq())), v_(VecX::Zero(model.nv())) {
+  for (int k = 0; k < static_cast<int>(model.tendons().size()); ++k)
+    if (model.tendons()[static_cast<std::size_t>(k)].tension_only) laws_.push_back({Kind::Cable, k, 0});
+  for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) add_stops_and_friction(j);
+  measure_units(nullptr);
 }
 
-void Switches::add_stops_and_friction(const Model& model, int j) {
-  const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
+void Switches::add_stops_and_friction(int j) {
+  const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
   for (int k = 0; k < joint.nv; ++k) {
     const Passive& p = joint.passive[static_cast<std::size_t>(k)];
-    const double size = winds(joint.kind, k) ? 1 : model.length();
     const bool stops = p.stop_stiffness > 0 && k < ball_start(joint);
-    if (stops && std::isfinite(p.upper)) laws_.push_back({Kind::Upper, j, k, kRounding * (size + std::abs(p.upper))});
-    if (stops && std::isfinite(p.lower)) laws_.push_back({Kind::Lower, j, k, kRounding * (size + std::abs(p.lower))});
-    if (p.friction > 0) laws_.push_back({Kind::Friction, j, k, kBlur});
+    if (stops && std::isfinite(p.upper)) laws_.push_back({Kind::Upper, j, k});
+    if (stops && std::isfinite(p.lower)) laws_.push_back({Kind::Lower, j, k});
+    if (p.friction > 0) laws_.push_back({Kind::Friction, j, k});
+  }
+}
+
+// The size of what a law measures: m, or rad.
+double Switches::size_of(const Law& law) const {
+  if (law.kind == Kind::Cable) {
+    const Tendon& tendon = model_.tendons()[static_cast<std::size_t>(law.index)];
+    double length = 0;
+    for (const Tendon::Point& point : tendon.points)
+      if (point.body != kWorld) length = std::max(length, scales_.length_at(point.body));
+    return std::abs(tendon.rest) + length;
+  }
+  const Joint& joint = model_.joints()[static_cast<std::size_t>(law.index)];
+  const Passive& p = passive(law);
+  return (winds(joint.kind, law.freedom) ? 1 : scales_.length_at(joint.child)) +
+         std::abs(law.kind == Kind::Upper ? p.upper : p.lower);
+}
+
+void Switches::measure_units(const Bodies* bodies) {
+  measure(model_, scales_);
+  for (Law& law : laws_) {
+    if (law.kind == Kind::Friction) {
+      law.unit = law.push_unit = kBlur;
+      continue;
+    }
+    const double size = size_of(law);
+    law.unit = kRounding * size;
+    law.push_unit = kRounding;
+    if (law.kind != Kind::Cable) continue;
+    const Tendon& t = model_.tendons()[static_cast<std::size_t>(law.index)];
+    const double rate = bodies ? std::abs(pull_of(model_, t, *bodies).rate) : 0.0;
+    // Without stiffness and at rest there is no rate to compare with: sizes per second.
+    law.push_unit = kRounding * (t.stiffness > 0 ? size + t.damping / t.stiffness * rate : (rate > 0 ? rate : size));
   }
 }
 
@@ -61,7 +96,7 @@ Switches::Seen Switches::look(const Law& law, const Bodies& bodies, const VecX& 
     const Tendon& t = model_.tendons()[static_cast<std::size_t>(law.index)];
     const Pull pull = pull_of(model_, t, bodies);
     const double k = t.stiffness, c = t.damping;
-    return {pull.stretch, pull.rate, c > 0 ? (k * pull.stretch + c * pull.rate) / (k + c) : kAlways};
+    return {pull.stretch, pull.rate, !(c > 0) ? kAlways : (k > 0 ? pull.stretch + c / k * pull.rate : pull.rate)};
   }
   const double rate = rate_of(law, bodies);
   const Joint& joint = model_.joints()[static_cast<std::size_t>(law.index)];
@@ -86,7 +121,7 @@ double Switches::margin(const Law& law, const Seen& seen) const {
     return (law.branch == 0 ? kSliding - std::abs(s) : law.branch * s - kSliding) / law.unit;
   }
   if (law.branch == 0) return -seen.x / law.unit;
-  return std::min(seen.x, law.branch == 1 ? seen.push : -seen.push) / law.unit;
+  return std::min(seen.x / law.unit, (law.branch == 1 ? seen.push : -seen.push) / law.push_unit);
 }
 
 // What begins where the branch ends: of two conditions the one that is nearer to its end.
@@ -94,11 +129,12 @@ int Switches::next_branch(const Law& law, const Seen& seen) const {
   if (law.kind == Kind::Friction) return law.branch != 0 ? 0 : (seen.rate > 0 ? 1 : -1);
   if (law.branch == 0) return seen.push > 0 ? 1 : 2;
   const double push = law.branch == 1 ? seen.push : -seen.push;
-  return push < seen.x ? 3 - law.branch : 0;
+  return push / law.push_unit < seen.x / law.unit ? 3 - law.branch : 0;
 }
 
 void Switches::hold(const Bodies& bodies, const VecX& wound) {
   held_ = true;
+  measure_units(&bodies);
   for (Law& law : laws_) law.branch = branch_at(law, look(law, bodies, wound));
 }
 
