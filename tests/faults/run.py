@@ -65,7 +65,7 @@ def check(faults, top=TOP):
     """What is wrong with the table as sentences: texts that are not in the sources, laws that are not in the tests."""
     wrong = []
     tests = "\n".join(p.read_text() for folder in NAMED for p in (top / "tests" / folder).glob("*.cpp"))
-    laws = {f"{s}.{n}" for s, n in re.findall(r"TEST\((\w+),\s*(\w+)\)", tests)}
+    laws = {f"{s}.{n}" for s, n in re.findall(r"TEST(?:_F)?\((\w+),\s*(\w+)\)", tests)}
     for fault in faults:
         try:
             patched(fault, (top / fault["file"]).read_text())
