@@ -287,6 +287,7 @@ Verdict Augmented::project_in_band(Bodies& bodies, const VecX& wound) {
   Verdict verdict;
   for (int iteration = 0; iteration <= kCorrections; ++iteration) {
     verdict = passage_->close_parts(bodies, wound, kNearlyClosed, iteration == 0);
+    if (iteration == kCorrections && verdict.value <= kNearlyClosed) verdict = {};
     if (verdict.status != Status::NotConverged || iteration == kCorrections) break;
     verdict = in_band_->positions(bodies, wound, std::numeric_limits<double>::max(), 1);
     if (!verdict.ok()) break;

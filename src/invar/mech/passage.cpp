@@ -14,12 +14,14 @@
 namespace invar {
 namespace {
 
-constexpr double kSteep = 2;        // how much faster than bodies turn the sine of the weakest row may fall
+constexpr double kSteep = 2;  // how much faster than bodies turn the sine of the weakest row may fall
+constexpr double kAhead = 4;  // half-widths from which on a band is looked for: samples inside a step come close to its edge, too
 constexpr double kLongest = 0.15;   // rad; of an error-controlled step where σ is watched
 constexpr double kResolved = 0.06;  // rad; fixed steps that are longer do not see a band
 constexpr double kBeyond = 1.15;    // steps inside a band aim at this part of its half-width
 constexpr double kFollows = 1e-5;   // of the rates: what a motion that begins on a branch may have across it
 constexpr double kSameState = 1e-9;
+constexpr double kRounding = 4 * 1.1e-16;  // of closed joints
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
@@ -169,7 +171,7 @@ double Passage::prepare(const Bodies& bodies, const VecX& wound, double h, bool 
     Watched& w = *watched_[g];
     const double reach = h * loops_.speed(g, bodies), sine = others_.piece(piece_of_group_[g]).mobility().sine;
     w.budget -= loops_.moved(g, before_, bodies);
-    const bool strong = !begins && (sine > kSteep * (reach + kBandHalf) || (sine > w.sine && sine > kSteep * reach));
+    const bool strong = !begins && (sine > kSteep * (reach + kAhead * kBandHalf) || (sine > w.sine && sine > kSteep * reach));
     w.sine = sine;
     w.near = passing(g) || !(strong || w.budget > reach);
     near = near || w.near;
@@ -348,8 +350,8 @@ Verdict Passage::close_parts(const Bodies& bodies, const VecX& wound, double tol
   Verdict open;
   for (Closing& part : closing_) {
     if (!std::isfinite(part.gap)) return {Status::NotFinite, -1, part.joint, part.gap};
-    part.closed = part.closed || part.gap == 0 || (part.gap <= tolerance && part.gap > 0.5 * part.last);
-    if (!part.closed && open.ok()) open = {Status::NotConverged, -1, part.joint, part.gap};
+    part.closed = part.closed || part.gap <= kRounding || (part.gap <= tolerance && part.gap > 0.5 * part.last);
+    if (!part.closed && !(part.gap <= open.value)) open = {Status::NotConverged, -1, part.joint, part.gap};
   }
   return open;
 }

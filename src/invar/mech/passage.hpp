@@ -54,7 +54,7 @@ class Passage final : public KktSolver {
   double unbalanced() const;
   /// Measures how far connected parts are open, by the rows that hold in bands (rad, or parts of their lengths). A part is closed
   /// where it is within the tolerance and the last correction did not halve what it was off by; it is not corrected any more. Ok
-  /// where all are; NotConverged with a part that is not.
+  /// where all are; NotConverged with the largest gap of those that are not.
   Verdict close_parts(const Bodies& bodies, const VecX& wound, double tolerance, bool first);
 
  private:
