@@ -355,6 +355,45 @@ TEST(EditEvent, ChangesTheTopologyOfARunningMechanism) {
   }
 }
 
+// What a new joint may pull together without being told: a thousandth, of a radian or of the length, at every size.
+TEST(EditEvent, ClosesJointsThatAreNearAtEverySize) {
+  Random random(seed(5600));
+  for (int k = 0; k < cases(12); ++k) {
+    const double size = std::pow(10, random.uniform(-4, 3));
+    ModelSpec spec;
+    for (const char* name : {"one", "two"}) {
+      BodySpec body;
+      body.name = name, body.inertia = random_inertia(random, 1, size);
+      spec.bodies.push_back(body);
+    }
+    auto live = LiveModel::build(spec);
+    ASSERT_TRUE(live);
+    const Model before = *live->model();
+    const Bodies bodies = at_rest(before, {random_pose(random, size), random_pose(random, size)});
+    const VecX wound = wound_at(before, bodies, {});
+    CloseLoop close;
+    close.joint.name = "weld", close.joint.kind = JointKind::Fixed, close.joint.parent = "one", close.joint.child = "two";
+    close.joint.at_child.p = size * random_unit(random);
+    const Pose one = bodies[0].X_WB(before.bodies()[0]), two = bodies[1].X_WB(before.bodies()[1]);
+    const Pose there = one.inverse() * two * close.joint.at_child;
+    for (const double part : {0.5e-3, 2e-3})
+      for (const bool turned : {true, false}) {
+        close.joint.at_parent = there;
+        if (turned) close.joint.at_parent.q = close.joint.at_parent.q * exp_so3(part * Vec3(Vec3::UnitX()));
+        auto after = LiveModel::build(spec);
+        ASSERT_TRUE(after->apply(std::vector<Edit>{close}));
+        if (!turned) close.joint.at_parent.p += part * after->model()->length() * (close.joint.at_parent.q * Vec3::UnitX());
+        auto edited = LiveModel::build(spec);
+        ASSERT_TRUE(edited->apply(std::vector<Edit>{close}));
+        const auto carried = carry(before, bodies, wound, *edited->model(), std::vector<Edit>{close});
+        const std::string what = std::to_string(size) + (turned ? " m, turned by " : " m, moved by ") + std::to_string(part);
+        EXPECT_EQ(carried.has_value(), part < 1e-3) << what << (carried ? "" : ": " + carried.error().what);
+        const std::string unit = turned ? " rad apart" : " m apart";
+        EXPECT_TRUE(carried || carried.error().what.find(unit) != std::string::npos) << carried.error().what;
+      }
+  }
+}
+
 TEST(EditEvent, EndsTheRunWhereItCannotBeDone) {
   JointSpec far;
   far.name = "far", far.kind = JointKind::Spherical, far.parent = "world", far.child = "link2";

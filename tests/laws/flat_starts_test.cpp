@@ -153,16 +153,47 @@ Scenario begun(const ModelSpec& spec, const std::map<std::string, Name>& names) 
 
 constexpr const char* kFormulations[] = {"augmented", "minimal", "natural"};
 
+/// Judges all samples but the first: exactly in a singular configuration no reactions make the motion, they grow without bound.
+class JudgedAfterwards final : public Sink {
+ public:
+  JudgedAfterwards(const Scenario& s, Memory& memory) : judged_(s, nullptr), memory_(memory) {}
+  Result<void> begin(const Layout& layout) override {
+    if (auto begun = memory_.begin(layout); !begun) return begun;
+    return judged_.begin(layout);
+  }
+  Result<void> sample(std::span<const double> row) override {
+    if (auto kept = memory_.sample(row); !kept || memory_.size() == 1) return kept;
+    return judged_.sample(row);
+  }
+  Result<void> end() override { return {}; }
+  void expect_all(const std::string& what) const { judged_.judge().expect_all(what); }
+
+ private:
+  JudgedSink judged_;
+  Memory& memory_;
+};
+
+Outcome outcome_from(Scenario s, Memory& memory, const std::string& what) {
+  s.sampling.what.accelerations = s.sampling.what.loads = s.sampling.what.efforts = true;
+  JudgedAfterwards sink(s, memory);
+  RunOptions options;
+  options.sink = &sink;
+  const Result<Outcome> out = run(s, options);
+  sink.expect_all(what);
+  if (!out) ADD_FAILURE() << what << ": " << out.error().text();
+  return out ? *out : Outcome{};
+}
+
 /// Runs in every formulation, and expects the first sample to have these rates; energy is kept as away from singular
 /// configurations, by the bar of fixed steps: 5e-8 J for mechanisms of metres, whose energies grow with the square of their size
 /// (gravity grows with it, so that all move alike).
 void expect_begins(Scenario s, double scale, const Rates& rates, double rate, const std::map<std::string, double>& q,
-                   double q_tolerance, const std::string& where) {
+                   double q_tolerance, const std::string& where, const Rates& alike = {}) {
   for (const char* formulation : kFormulations) {
     const std::string what = where + ", " + formulation;
     s.method.formulation = formulation;
     Memory memory;
-    const Outcome out = outcome_of(s, &memory);
+    const Outcome out = outcome_from(s, memory, what);
     ASSERT_EQ(out.end, Outcome::End::Finished) << what << ": " << out.words;
     for (const auto& [name, r] : rates)
       EXPECT_NEAR(memory.at("joints/" + name + "/v", 0)[0], rate * r, 1e-6 * std::abs(rate) * (1 + std::abs(r)))
@@ -171,6 +202,11 @@ void expect_begins(Scenario s, double scale, const Rates& rates, double rate, co
       const double is = memory.at("joints/" + name + "/q", 0)[0];
       EXPECT_LT(std::abs(std::remainder(is - at, 2 * M_PI)), q_tolerance) << what << ' ' << name;
     }
+    // Joints whose rates are proportional all along the branch accelerate alike from the first sample on.
+    const double a = memory.at("joints/a/vdot", 0)[0];
+    for (const auto& [name, ratio] : alike)
+      EXPECT_NEAR(memory.at("joints/" + name + "/vdot", 0)[0], ratio * a, 1e-6 * (rate * rate + std::abs(a)))
+          << what << ' ' << name;
     EXPECT_LT(metric(out, "energy_drift"), 5e-8 * scale * scale) << what << ", " << metric(out, "kinetic_max") << " J";
     for (const std::string& note : out.notes) EXPECT_FALSE(has(note, "as named: loops")) << what << ": " << note;
   }
@@ -187,7 +223,26 @@ TEST(FlatStarts, AreTakenAsNamedOnTheBranchOfInitial) {
     const double off[] = {0, 1e-12, -1e-9, 1e-7, -1e-7, 1e-5};
     const double q = m.at.at("a") + off[i % 6];
     expect_begins(begun(m.spec, {{"a", {q, rate}}}), scale, m.branches[0], rate, {{"a", q}}, 1e-13,
-                  "case " + std::to_string(i) + ", off by " + std::to_string(off[i % 6]));
+                  "case " + std::to_string(i) + ", off by " + std::to_string(off[i % 6]),
+                  i % 3 == 0 ? Rates{{"d", 1}} : (i % 3 == 2 ? Rates{{"b", -2}, {"c", -1}} : Rates{}));
+  }
+}
+
+// At rest there, led from an [initial] beside it: the motion that begins is that of the branch of [initial].
+TEST(FlatStarts, AtRestBeginAlongTheBranchOfInitial) {
+  Random random(seed(8150));
+  for (int i = 0; i < cases(4); ++i) {
+    const Meeting4 m = parallelogram(random, 1);
+    Scenario s = begun(m.spec, {{"a", {0, 0}}});
+    s.end_time = 0.3;
+    for (const char* formulation : kFormulations) {
+      s.method.formulation = formulation;
+      Memory memory;
+      const Outcome out = outcome_from(s, memory, formulation);
+      ASSERT_EQ(out.end, Outcome::End::Finished) << formulation << ": " << out.words;
+      EXPECT_NEAR(memory.last("joints/a/q")[0], memory.last("joints/d/q")[0], 1e-6) << formulation;
+      EXPECT_GT(std::abs(memory.last("joints/a/q")[0]), 1e-3) << formulation;
+    }
   }
 }
 
@@ -315,6 +370,33 @@ TEST(FlatStarts, AwayFromTheConfigurationKeepPositionsWhereRatesContradict) {
     bool told = false;
     for (const std::string& note : out.notes) told = told || has(note, "as named: loops or couplings do not allow it");
     EXPECT_TRUE(told) << "case " << i;
+  }
+}
+
+// What is named outside the loops that are singular is taken to the last digit, however small it is.
+TEST(FlatStarts, TakeWhatIsNamedBesideTheLoopsToTheLastDigit) {
+  Random random(seed(8850));
+  for (int i = 0; i < cases(6); ++i) {
+    const double size = 2e-4, rate = random.uniform(1, 3), q = 4e-3 * size * random.uniform(0.5, 1), v = 8e-7;
+    Meeting4 m = drawn(random, i, 1);
+    for (const auto& [name, at] : m.at) m.spec.initial[name] = {at};
+    BodySpec body;
+    body.name = "sled", body.inertia = solid_box(1e-6, {size, size, size}), body.inertia.p_BC = {0.5 * size, 0, 0};
+    m.spec.bodies.push_back(body);
+    JointSpec slide;
+    slide.name = "slide", slide.kind = JointKind::Prismatic, slide.parent = "world", slide.child = "sled",
+    slide.axis = Vec3::UnitX();
+    m.spec.joints.push_back(slide);
+    std::map<std::string, Name> names = {{"slide", {q, v}}};
+    for (const char* name : {"a", "d"}) names[name] = {m.at.at(name), rate * m.branches[0].at(name)};
+    const Scenario s = begun(m.spec, names);
+    const auto bodies = bodies_at(*s.model, s.start);
+    ASSERT_TRUE(bodies) << bodies.error().text();
+    VecX at, rates;
+    joint_coordinates(*s.model, *bodies, at, rates);
+    const Joint& joint = s.model->joints()[4];
+    EXPECT_NEAR(at[joint.q0], q, 1e-15 * size) << "case " << i;
+    EXPECT_NEAR(rates[joint.v0], v, 1e-15 * v) << "case " << i;
   }
 }
 

@@ -234,7 +234,7 @@ TEST(LoopStarts, OfDrivenJointsNamedWithoutARateFollowTheDrive) {
   }
 }
 
-/// Crank and rod with a slider, a few tenths of a millimetre to some hundred metres.
+/// Crank and rod with a slider, some micrometres to some hundred metres.
 ModelSpec slider_crank(double r, double rod) {
   ModelSpec spec;
   for (const auto& [name, length] : {std::pair{"crank", r}, {"rod", rod}, {"slider", 0.2 * r}}) {
@@ -264,7 +264,7 @@ ModelSpec slider_crank(double r, double rod) {
 TEST(LoopStarts, SayWhatGivesWayAtEverySize) {
   Random random(seed(10000));
   for (int k = 0; k < cases(12); ++k) {
-    const double r = std::pow(10, random.uniform(-4, 2)), rod = r * random.uniform(2, 3);
+    const double r = std::pow(10, random.uniform(-6, 2)), rod = r * random.uniform(2, 3);
     Scenario s;
     s.spec = std::make_shared<const ModelSpec>(slider_crank(r, rod));
     s.model = std::make_shared<const Model>(build(*s.spec));

@@ -15,8 +15,6 @@ namespace invar {
 
 namespace {
 
-constexpr double kNearer = 0.9;
-
 // [initial], assembled, and the turns its angles are on.
 struct Initial {
   std::optional<Bodies> bodies;
@@ -152,7 +150,7 @@ Result<Bodies> named_bodies(const Model& model, const Start& start) {
   };
   const Bodies* best = first ? &*first : nullptr;
   for (const Bodies* other : {*named ? &**named : nullptr, &*assembled})
-    if (other != nullptr && (best == nullptr || off(*other) < kNearer * off(*best))) best = other;
+    if (other != nullptr && (best == nullptr || off(*other) < off(*best))) best = other;
   return *best;
 }
 
