@@ -16,8 +16,9 @@ namespace invar {
 namespace {
 
 constexpr int kIterations = 30;
-constexpr double kNull = 1e-7;    // of the largest singular value: below it a direction is not moved along
-constexpr double kClosed = 1e-9;  // of the length of a group: a residual that stops falling below it is rounding
+constexpr double kNoLength = 1e-9;  // of the model's: joints whose points are one but for rounding
+constexpr double kNull = 1e-7;      // of the largest singular value: below it a direction is not moved along
+constexpr double kClosed = 1e-9;    // of the length of a group: a residual that stops falling below it is rounding
 
 std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
@@ -173,7 +174,7 @@ void Loops::measure_lengths(const Bodies& bodies) {
     double length = 0;
     for (std::size_t i = 0; i < points.size(); ++i)
       for (std::size_t k = 0; k < i; ++k) length = std::max(length, (points[i] - points[k]).norm());
-    g.length = length > 0 ? length : model_.length();
+    g.length = length > kNoLength * model_.length() ? length : model_.length();
     for (std::size_t i = 0; i < g.freedoms.size(); ++i) {
       const JointNode& n = tree_.nodes()[tree_.node_of_freedom(g.freedoms[i])];
       g.scale[static_cast<Eigen::Index>(i)] = turns(n.kind, g.freedoms[i] - n.v0) ? 1 : 1 / g.length;
