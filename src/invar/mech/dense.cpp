@@ -5,6 +5,7 @@
 #include <Eigen/LU>
 #include <Eigen/QR>
 #include <Eigen/SVD>
+#include <algorithm>
 
 namespace invar {
 
@@ -80,11 +81,24 @@ void orthogonal_factors(const MatX& B, MatX& Q, MatX& R) {
   R = qr.matrixQR().topRows(B.cols()).triangularView<Eigen::Upper>();
 }
 
-VecX least_norm_solution(const MatX& A, const VecX& b, double threshold) {
-  Eigen::CompleteOrthogonalDecomposition<MatX> cod;
-  cod.setThreshold(threshold);
-  cod.compute(A);
-  return cod.solve(b);
+MatX leading_directions(const MatX& A, Eigen::Index count) {
+  const Eigen::ColPivHouseholderQR<MatX> qr(A);
+  return qr.householderQ() * MatX::Identity(A.rows(), count);
+}
+
+// A P = Q [R; 0] with R of full row rank, Rᵀ = Q' L: of all x = P z with R z = Qᵀ b the least has z = Q' L⁻ᵀ Qᵀ b.
+VecX least_norm_solution(const MatX& A, const VecX& b, double threshold, Eigen::Index most) {
+  const Eigen::ColPivHouseholderQR<MatX> qr(A);
+  const auto pivots = qr.matrixQR().diagonal().cwiseAbs();
+  Eigen::Index n = 0;
+  while (n < std::min(most, pivots.size()) && pivots[n] > threshold * pivots[0]) ++n;
+  if (n == 0) return VecX::Zero(A.cols());
+  const MatX R = qr.matrixQR().topRows(n).triangularView<Eigen::Upper>();
+  const Eigen::HouseholderQR<MatX> across(R.transpose());
+  VecX z = VecX::Zero(A.cols());
+  z.head(n) = (qr.householderQ().adjoint() * b).head(n);
+  across.matrixQR().topRows(n).triangularView<Eigen::Upper>().transpose().solveInPlace(z.head(n));
+  return qr.colsPermutation() * (across.householderQ() * z);
 }
 
 }  // namespace invar

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <complex>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -54,7 +55,12 @@ std::vector<int> strongest_rows(const MatX& A);
 /// B = Q R with Q square: the first columns span those of B, the others are orthogonal to them. B has no more columns than rows.
 void orthogonal_factors(const MatX& B, MatX& Q, MatX& R);
 
-/// x of least norm with A x = b in the sense of least squares; singular values below `threshold` of the largest count as zero.
-VecX least_norm_solution(const MatX& A, const VecX& b, double threshold);
+/// Orthonormal columns that span those of A, as far as `count` directions can: the strongest ones first.
+MatX leading_directions(const MatX& A, Eigen::Index count);
+
+/// x of least norm with A x = b in the sense of least squares, over the strongest columns of A: at most `most` of them, and none
+/// whose part across those before is below `threshold` of the largest column. Zero where none is left.
+VecX least_norm_solution(const MatX& A, const VecX& b, double threshold,
+                         Eigen::Index most = std::numeric_limits<Eigen::Index>::max());
 
 }  // namespace invar
