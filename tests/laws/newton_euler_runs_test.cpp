@@ -3,6 +3,8 @@
 // Runs whose mechanism changes on the way: every recorded sample is balanced with the mechanism of its time.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "invar/model/joint/kinds.hpp"
 #include "support/campaign.hpp"
 #include "support/recorded.hpp"
@@ -56,6 +58,21 @@ std::vector<EditEvent> edits_of(Random& random, const ModelSpec& spec) {
   joint.at_parent = random_pose(random, 0.3), joint.at_child = random_pose(random, 0.3);
   joint.axis = random_unit(random), joint.pitch = joint.kind == JointKind::Screw ? 0.1 : 0.0;
   out.push_back({0.012, {AddBody{body, joint, {}, {}}}});
+  // The hook elsewhere, then doubled, then single again.
+  joint.at_parent = random_pose(random, 0.3);
+  out.push_back({0.014, {SetJointFrame{"hook", joint.at_parent, {}}}});
+  JointSpec twin = joint;
+  twin.name = "hook2";
+  out.push_back({0.018, {CloseLoop{twin}}});
+  out.push_back({0.022, {CutLoop{"hook2"}}});
+  out.push_back({0.01, {SetTool{"tool", random_pose(random, 0.2), spec.bodies[0].name}}});
+  if (!spec.couplings.empty()) {
+    const CouplingSpec& c = spec.couplings[0];
+    std::vector<double> coefficients = c.coefficients;
+    coefficients.resize(2, 0.0);
+    coefficients[1] *= 1.25;
+    out.push_back({0.026, {SetMap{c.name, coefficients, true}}});
+  }
   out.push_back({0.02, {Detach{"load"}, SetInertia{spec.bodies[0].name, random_inertia(random, 2, 0.4)}}});
   out.push_back({0.024, {RemoveBody{"hung", true}}});
   std::stable_sort(out.begin(), out.end(), [](const EditEvent& a, const EditEvent& b) { return a.at < b.at; });
@@ -66,6 +83,7 @@ std::vector<EditEvent> edits_of(Random& random, const ModelSpec& spec) {
 
 TEST(RecordedSamples, AreInBalanceAfterEveryKindOfEdit) {
   int finished = 0, runs = 0;
+  std::array<int, std::variant_size_v<Edit>> done{};  // runs that went on after an edit of this kind
   const std::pair<const char*, const char*> ways[] = {
       {"augmented", "rk4"}, {"minimal", "rk4"}, {"natural", "rk4"}, {"augmented", "dopri5"}, {"natural", "conserving"}};
   for (int k = 0; k < cases(40); ++k) {
@@ -78,9 +96,14 @@ TEST(RecordedSamples, AreInBalanceAfterEveryKindOfEdit) {
       const std::string what =
           std::string(formulation) + "/" + integrator + ", case " + std::to_string(k) + ": " + describe(s.mechanism.spec);
       const Result<Outcome> outcome = judged_run(scenario, nullptr, what);
-      ++runs, finished += outcome && outcome->end == Outcome::End::Finished ? 1 : 0;
+      ++runs;
+      if (!outcome || outcome->end != Outcome::End::Finished) continue;
+      ++finished;
+      for (const EditEvent& event : scenario.edits)
+        for (const Edit& edit : event.edits) ++done[edit.index()];
     }
   }
+  for (std::size_t kind = 0; kind < done.size(); ++kind) EXPECT_GT(done[kind], 0) << "kind " << kind;
   EXPECT_GT(runs, 2 * cases(40));
   EXPECT_GT(finished, runs / 2);
 }
