@@ -289,8 +289,10 @@ Verdict Augmented::project_in_band(Bodies& bodies, const VecX& wound) {
     verdict = passage_->close_parts(bodies, wound, kNearlyClosed, iteration == 0);
     if (iteration == kCorrections && verdict.value <= kNearlyClosed) verdict = {};
     if (verdict.status != Status::NotConverged || iteration == kCorrections) break;
+    passage_->keep_closed(bodies);
     verdict = in_band_->positions(bodies, wound, std::numeric_limits<double>::max(), 1);
     if (!verdict.ok()) break;
+    passage_->restore_closed(bodies);
   }
   passage_->set_level(Passage::Level::Velocity);
   if (verdict.ok()) verdict = in_band_->velocities(bodies, wound);

@@ -275,7 +275,8 @@ void Passage::enter(std::size_t g, const Seen& at, const VecX& wound, const VecX
     built = branch.build(loops_, wound);
   Branch* band = passing(g);
   watched_[g]->failing = !built && band == nullptr;
-  if (!built) return;
+  // A narrower band than was asked for may lie behind altogether.
+  if (!built || centre < -branch.half) return;
   ++version_;
   if (band)
     *band = std::move(branch);
@@ -347,21 +348,33 @@ Verdict Passage::close_parts(const Bodies& bodies, const VecX& wound, double tol
     const double unit = turns(driven.kind, coupling.freedom) ? 1 : 1 / scales_.length_at(driven.child);
     if (!dropped_couplings_[size(c)]) raise(coupling.joint, -1, unit * std::abs(coupling_residual(model_, c, q_)));
   }
+  // Dropped rows would have a part that passes corrected again and again; the others end as they do by themselves.
+  for (const Branch& branch : active_) {
+    Closing& part = closing_[size(scales_.part_of_body[size(loops_.groups()[branch.group].bodies.front())])];
+    part.closed = part.closed || part.gap <= kRounding;
+  }
   Verdict open;
   for (Closing& part : closing_) {
     if (!std::isfinite(part.gap)) return {Status::NotFinite, -1, part.joint, part.gap};
-    part.closed = part.closed || part.gap <= kRounding || (part.gap <= tolerance && part.gap > 0.5 * part.last);
+    part.closed = part.closed || part.gap == 0 || (part.gap <= tolerance && part.gap > 0.5 * part.last);
     if (!part.closed && !(part.gap <= open.value)) open = {Status::NotConverged, -1, part.joint, part.gap};
   }
   return open;
 }
 
+bool Passage::closed(int body) const { return closing_[size(scales_.part_of_body[size(body)])].closed; }
+
+void Passage::restore_closed(Bodies& bodies) const {
+  for (int b = 0; b < static_cast<int>(bodies.size()); ++b)
+    if (closed(b)) bodies[size(b)] = kept_[size(b)];
+}
+
 Verdict Passage::solve(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                        std::vector<Wrench>& reactions) {
-  const auto closed = [&](int b) { return level_ == Level::Position && closing_[size(scales_.part_of_body[size(b)])].closed; };
+  const auto done = [&](int b) { return level_ == Level::Position && closed(b); };
   const auto asked = [&](const Piece& piece) {
     return std::any_of(piece.bodies.begin(), piece.bodies.end(),
-                       [&](int b) { return !closed(b) && (!input.wanted || (*input.wanted)[size(b)]); });
+                       [&](int b) { return !done(b) && (!input.wanted || (*input.wanted)[size(b)]); });
   };
   for (int k = 0; k < static_cast<int>(pieces_.size()); ++k) {
     if (!asked(pieces_[size(k)])) continue;
@@ -370,7 +383,7 @@ Verdict Passage::solve(const Bodies& bodies, const KktInput& input, Acceleration
     if (!verdict.ok()) return verdict;
   }
   for (int b = 0; b < static_cast<int>(bodies.size()); ++b)
-    if (closed(b)) accelerations[size(b)] = {};
+    if (done(b)) accelerations[size(b)] = {};
   return {};
 }
 

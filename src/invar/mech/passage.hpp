@@ -56,6 +56,9 @@ class Passage final : public KktSolver {
   /// where it is within the tolerance and the last correction did not halve what it was off by; it is not corrected any more. Ok
   /// where all are; NotConverged with the largest gap of those that are not.
   Verdict close_parts(const Bodies& bodies, const VecX& wound, double tolerance, bool first);
+  /// Around a correction: closed parts stay as they are, to the bit (a turn by zero rounds, too).
+  void keep_closed(const Bodies& bodies) { kept_ = bodies; }
+  void restore_closed(Bodies& bodies) const;
 
  private:
   struct Seen {
@@ -73,6 +76,7 @@ class Passage final : public KktSolver {
   };
   void learn_rank(std::size_t group);
   Branch* passing(std::size_t group);
+  bool closed(int body) const;
   void begin_in_bands(const VecX& wound);
   bool leave(const Seen& at);
   double look(const Bodies& bodies, const Seen& at, const VecX& wound, double h, bool whole);
@@ -102,7 +106,7 @@ class Passage final : public KktSolver {
   long version_ = 0;
   Level level_ = Level::Acceleration;
   VecX wound_;
-  Bodies before_;
+  Bodies before_, kept_;
   bool watching_ = false, begun_ = false;
   Seen seen_;       // before the step
   VecX u_, du_;     // of a group
