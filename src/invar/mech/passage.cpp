@@ -15,7 +15,7 @@ namespace invar {
 namespace {
 
 constexpr double kSteep = 2;  // how much faster than bodies turn the sine of the weakest row may fall
-constexpr double kAhead = 4;  // half-widths from which on a band is looked for: samples inside a step come close to its edge, too
+constexpr double kAhead = 2;  // half-widths from which on a band is looked for: samples inside a step come close to its edge, too
 constexpr double kLongest = 0.15;   // rad; of an error-controlled step where σ is watched
 constexpr double kResolved = 0.06;  // rad; fixed steps that are longer do not see a band
 constexpr double kBeyond = 1.15;    // steps inside a band aim at this part of its half-width
