@@ -182,7 +182,7 @@ class Tree {
   void remember();
   void measure_speeds();
   void measure_extents();
-  bool converged(double h, double feedback);
+  bool converged(double h, double feedback, double noise);
   void measure_contraction(double shrank);
   bool finish(double h);
   void move(Slot<G>& b, const Slot<G>& a, double h) const;
@@ -197,6 +197,8 @@ class Tree {
   Verdict damped(double h, Loading* loading);
   const Load* load_of(double h, Loading* loading, double& feedback);
   void set_scales(double h, const Load* load);
+  /// Whether Newton converges linearly: its Jacobian leaves something out, or a load answers to the motion.
+  bool slow(double feedback) const { return inexact_ > 0 || feedback > 0; }
   Verdict astray() const;
   double increment() const;
   void take_unknowns(double part);
@@ -254,6 +256,8 @@ class Tree {
   struct Pace {
     double scale = 0;            // m/s: what increments are compared with
     double now = 0, before = 0;  // m/s: the largest increment, and the one before
+    double least = 0;            // m/s: the smallest increment of this iteration
+    int stalled = 0;             // increments since then
     double extent = 0;           // m
   };
   std::vector<Pace> paces_;                    // per connected part; pins count as one

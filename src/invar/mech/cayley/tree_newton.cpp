@@ -16,8 +16,11 @@ constexpr int kIterations = 20, kWithLoads = 50;
 // Newton squares its error: an increment of 1e-8 of the velocities is followed by one of 1e-16.
 constexpr double kSmall = 2e-8;
 constexpr double kRounding = 2e-16, kNoise = 1e-10;
+// What may be left where Newton went astray before: there increments may stall without being rounding.
+constexpr double kFloor = 10 * kRounding;
 constexpr double kClear = 100;          // times rounding: increments above it tell how Newton converges
 constexpr double kCaution = 4;          // times the contraction seen
+constexpr int kStalled = 6;             // increments in a row that shrink no more: slow ones may grow once and shrink again
 constexpr double kSameLoad = 1e-15;     // relative change below which a load does not depend on the motion
 constexpr int kTrust = 50;              // steps for which an estimate of it is taken
 constexpr int kDamped = 60;             // iterations with shortened increments
@@ -96,7 +99,7 @@ Verdict Tree<G>::newton(double h, Loading* loading) {
     if (const Verdict v = iterate(h, load); !v.ok()) return v;
     if (!std::all_of(paces_.begin(), paces_.end(), [](const Pace& pace) { return std::isfinite(pace.now); })) break;
     if (iterations_ == 1) set_scales(h, load);
-    if (converged(h, feedback)) {
+    if (converged(h, feedback, kNoise)) {
       if (!finish(h)) break;
       return {};
     }
@@ -154,15 +157,15 @@ Verdict Tree<G>::damped(double h, Loading* loading) {
     const bool sound = iterate(h, load).ok();
     if (sound && iterations_ == 1) set_scales(h, load);
     const double size = sound ? increment() : std::numeric_limits<double>::quiet_NaN();
-    // From here_, where the last increment led: does it shrink?
-    if (!(size <= (1 - 0.25 * part) * last) && !(size <= kNoise)) {
+    // From here_, where the last increment led: does it shrink? Newton went astray here: only rounding itself need not.
+    if (!(size <= (1 - 0.25 * part) * last) && !(size <= kClear * kRounding)) {
       if (iterations_ == 1 || part < kShortest) break;
       part *= 0.5;
       take_unknowns(part);
       keep(here_);
       continue;
     }
-    if (part == 1 && converged(h, feedback)) {
+    if (part == 1 && converged(h, feedback, kFloor)) {
       if (!finish(h)) break;
       return {};
     }
@@ -180,10 +183,11 @@ Verdict Tree<G>::damped(double h, Loading* loading) {
 // Whether the next increments are rounding, in every connected part by its own measure. The next increment is small of second
 // order, or smaller than this one by the ratio of the last two, unless what the Jacobian leaves out takes over. Increments that
 // are small and no longer shrink are rounding: rows of ties are positions over h, and singular configurations enlarge it. Those
-// of an inexact Jacobian may shrink slowly and are none as long as they do. What a load gives back to the motion shrinks as the
-// increments do.
+// of an inexact Jacobian, or of a load that answers to the motion, may shrink slowly and not at every iteration: they are none
+// as long as one of the last few was smaller than all before. What a load gives back to the
+// motion shrinks as the increments do.
 template <class G>
-bool Tree<G>::converged(double h, double feedback) {
+bool Tree<G>::converged(double h, double feedback, double noise) {
   const bool first = iterations_ == 1;
   const auto shrank = [&](const Pace& pace) {
     if (first) return inexact_ > 0 ? 1.0 : kSmall;
@@ -193,13 +197,18 @@ bool Tree<G>::converged(double h, double feedback) {
   for (const Pace& pace : paces_)
     if (iterations_ > 2 && pace.now > kClear * kRounding * pace.scale) clear = std::max(clear, shrank(pace));
   if (clear > 0) measure_contraction(clear);
-  const double stalled = inexact_ > 0 ? 1.0 : 0.7;
+  const bool slowly = slow(feedback);
+  for (Pace& pace : paces_) {
+    const bool smaller = first || pace.now < (slowly ? 1.0 : 0.7) * pace.least;
+    pace.stalled = smaller ? 0 : pace.stalled + 1;
+    pace.least = first ? pace.now : std::min(pace.now, pace.least);
+  }
   return std::all_of(paces_.begin(), paces_.end(), [&](const Pace& pace) {
     const double rounding = kRounding * pace.scale, ratio = shrank(pace);
     const double next = pace.now * std::max({ratio, inexact_, first ? feedback : feedback * ratio});
     return pace.now <= rounding || next <= rounding ||
-           (iterations_ > 2 && pace.now >= stalled * pace.before &&
-            pace.now <= kNoise * pace.scale + kRounding * pace.extent / std::abs(h));
+           (iterations_ > 2 && pace.stalled >= (slowly ? kStalled : 1) &&
+            pace.now <= noise * pace.scale + kRounding * pace.extent / std::abs(h));
   });
 }
 
