@@ -32,9 +32,9 @@ Vec3 point(const Memory& m, const std::string& body, const Vec3& from_centre) {
   return Vec3(p[0], p[1], p[2]) + Quat(q[0], q[1], q[2], q[3]) * from_centre;
 }
 
-void expect_run(const Scenario& s, Memory& m, const Way& way, double passages = 0) {
+void expect_run(const Scenario& s, Memory& m, const Way& way, double passages = 0, const char* status = "ok") {
   const Outcome outcome = outcome_of(s, &m);
-  EXPECT_STREQ(status_word(outcome), "ok") << way.method << " " << outcome.words << outcome.unresolved;
+  EXPECT_STREQ(status_word(outcome), status) << way.method << " " << outcome.words << outcome.unresolved;
   EXPECT_EQ(metric(outcome, "singular_passages"), passages) << way.method;
 }
 
@@ -84,7 +84,8 @@ TEST(NaturalReference, LinkageOfBricard) {
 TEST(NaturalReference, FlyballGovernor) {
   for (const Way& way : {Way{"", 0, 1e-7}, Way{"conserving", 0.001, 1e-6}}) {
     Memory m;
-    expect_run(taken("a05_flyball_s", way, 10), m, way);
+    // Its springs have rates of up to 4800/s, which steps of a millisecond do not resolve: they stay where the damper puts them.
+    expect_run(taken("a05_flyball_s", way, 10), m, way, 0, way.step > 0 ? "unresolved" : "ok");
     EXPECT_NEAR(m.last("joints/slide/q")[0], 0.6196229171, way.bound) << way.method;
   }
 }

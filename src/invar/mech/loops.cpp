@@ -363,7 +363,6 @@ bool Loops::close(std::size_t group, int rank, const VecX& wound, VecX& q) {
     last = now;
     jacobian(group, J);
     by = least_norm_solution(J, r, kNull, rank);
-    if (by.isZero(0)) return false;
     if (!(by.norm() < 1)) return false;
     move(group, -by, q);
   }
