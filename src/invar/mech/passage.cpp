@@ -278,6 +278,7 @@ void Passage::enter(std::size_t g, const Seen& at, const VecX& wound, const VecX
   // A narrower band than was asked for may lie behind altogether.
   if (!built || centre < -branch.half) return;
   ++version_;
+  u_.resize(t.size()), du_.resize(t.size());
   if (band)
     *band = std::move(branch);
   else

@@ -250,7 +250,8 @@ Verdict PassagePart::reduce(Reduction& r) {
         !(r.ldlt.vectorD().minCoeff() > kLeast * r.ldlt.vectorD().maxCoeff()))
       return without_inertia(r);
     r.z = r.ldlt.solve(r.force);
-    r.line.noalias() = r.H * r.z - r.force;
+    r.line = -r.force;
+    r.line.noalias() += r.H * r.z;
     const double terms = r.H.norm() * r.z.norm() + r.force.norm();
     if (!(r.line.norm() <= kMissed * terms)) return {Status::NotConverged, -1, -1, r.line.norm() / terms};
     x_.noalias() += r.TZ * r.z;
