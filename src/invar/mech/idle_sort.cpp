@@ -122,7 +122,7 @@ class Placer {
     for (int c = front.first_child; c < front.first_child + front.children; ++c)
       add_child(updates_[size(tree_.children[size(c)])], H);
 
-    if (rows > 0) {
+    if (rows > 0 && n > rows) {
       const Eigen::LLT<MatX> llt(H.topLeftCorner(rows, rows));
       const MatX X = llt.matrixL().solve(H.topRightCorner(rows, n - rows));
       H.bottomRightCorner(n - rows, n - rows).noalias() -= X.transpose() * X;
