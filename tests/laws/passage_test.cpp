@@ -343,7 +343,11 @@ TEST(FlatLoops, StartAsNamedAtSingularConfigurations) {
     Memory memory;
     // At the flat position itself no reactions balance unequal cranks: nobody judges that sample, and the run says so.
     const bool in_it = std::abs(q) < 1e-9;
-    const Outcome out = in_it ? *run(s, {.sink = &memory}) : outcome_of(s, &memory);
+    RunOptions unjudged;
+    unjudged.sink = &memory;
+    const Result<Outcome> finished = in_it ? run(s, unjudged) : Result<Outcome>(outcome_of(s, &memory));
+    ASSERT_TRUE(finished) << finished.error().text();
+    const Outcome& out = *finished;
     ASSERT_EQ(out.end, Outcome::End::Finished) << out.words << " q = " << q;
     const bool told =
         std::any_of(out.notes.begin(), out.notes.end(), [](const auto& n) { return has(n, "no reactions balance"); });

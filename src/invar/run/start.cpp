@@ -178,30 +178,35 @@ Result<Bodies> on_branches(const Model& model, const Start& start, Bodies bodies
   return bodies;
 }
 
-// The same for rates that bodies were given: nothing is named that could choose.
-Result<void> expect_on_branches(const Model& model, const Start& start, const Bodies& bodies) {
+// Asks about the branches that meet at given bodies, group by group, where nothing is named that could choose.
+template <class Ask>
+Result<void> ask_where_branches_meet(const Model& model, const Start& start, const Bodies& bodies, const Ask& ask) {
   Loops loops(model);
   loops.measure_lengths(bodies);
   const VecX wound = wound_at(model, bodies, start.turns(model));
   VecX q, v;
   loops.tree().measure(bodies, wound, q, v);
-  for (std::size_t g = 0; g < loops.groups().size(); ++g)
-    if (NamedBranches branches(loops, {}, g, q, wound, start); branches.without(v))
-      return on_no_branch(branches, configuration(loops, branches.meeting()));
+  for (std::size_t g = 0; g < loops.groups().size(); ++g) {
+    NamedBranches branches(loops, {}, g, q, wound, start);
+    if (Result<void> fine = ask(loops, branches, v); !fine) return fine;
+  }
   return {};
 }
 
-// A motion from [initial] at rest: nothing is named.
+// The same for rates that bodies were given.
+Result<void> expect_on_branches(const Model& model, const Start& start, const Bodies& bodies) {
+  return ask_where_branches_meet(model, start, bodies, [](Loops& loops, NamedBranches& branches, const VecX& v) -> Result<void> {
+    if (!branches.without(v)) return {};
+    return on_no_branch(branches, configuration(loops, branches.meeting()));
+  });
+}
+
+// A motion from [initial] at rest.
 Result<void> expect_one_branch(const Model& model, const Start& start, const Bodies& bodies) {
-  Loops loops(model);
-  loops.measure_lengths(bodies);
-  const VecX wound = wound_at(model, bodies, start.turns(model));
-  VecX q, v;
-  loops.tree().measure(bodies, wound, q, v);
-  for (std::size_t g = 0; g < loops.groups().size(); ++g)
-    if (NamedBranches branches(loops, {}, g, q, wound, start); branches.several())
-      return undecided(branches, "[initial] is a singular configuration, where " + configuration(loops, branches.meeting()));
-  return {};
+  return ask_where_branches_meet(model, start, bodies, [](Loops& loops, NamedBranches& branches, const VecX&) -> Result<void> {
+    if (!branches.several()) return {};
+    return undecided(branches, "[initial] is a singular configuration, where " + configuration(loops, branches.meeting()));
+  });
 }
 
 // Where a start stands in a singular configuration: which of the branches that meet there was taken, and why.
