@@ -9,6 +9,7 @@
 #include "invar/io/model_file.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/io/toml_table.hpp"
+#include "invar/mech/augmented.hpp"
 #include "invar/mech/exactness.hpp"
 #include "invar/model/joint/kinds.hpp"
 #include "invar/run/start.hpp"
@@ -40,6 +41,9 @@ Result<Model> check(const std::string& path, Findings& found) {
   const auto bodies = bodies_at(*model, Start(*model));
   if (!bodies) return fail(bodies.error().kind, bodies.error().what, start_place(spec, bodies.error().what));
   note_angles(*model, found.notes);
+  Augmented formulation(*model);
+  if (const auto x = state_at(formulation, Start(*model)))
+    for (std::string& sentence : displaced(formulation, Start(*model), *x)) found.notes.push_back(std::move(sentence));
   Start begin(*model);
   begin.motion = true;
   if (const auto moving = bodies_at(*model, begin); !moving)
@@ -64,7 +68,7 @@ void check_scenario(const ModelArguments& args, Context& context) {
   const Weight weight(foreseen.value_or(Foreseen{}));
   if (weight.large()) warnings.push_back(large_warning(*scenario, weight));
   if (args.json) {
-    Json out = {{"ok", foreseen.has_value()}, {"warnings", warnings}, {"notes", Json::array()}};
+    Json out = {{"ok", foreseen.has_value()}, {"warnings", warnings}, {"notes", foreseen.value_or(Foreseen{}).notes}};
     if (foreseen)
       out["records"] = {
           {"samples", weight.samples}, {"numbers", weight.width}, {"log_bytes", weight.log}, {"hdf5_bytes", weight.hdf5}};
@@ -75,6 +79,7 @@ void check_scenario(const ModelArguments& args, Context& context) {
   }
   warn(warnings, context);
   if (!foreseen) return report(foreseen.error(), context);
+  for (const std::string& note : foreseen->notes) say(fmt::format("note: {}: {}", args.model, note), context);
   if (!context.quiet)
     print("{}: fine ({}/{}, {})\n", args.model, scenario->method.formulation, scenario->method.integrator, weight.text());
 }

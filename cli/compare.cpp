@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "console.hpp"
@@ -164,18 +163,6 @@ void compare_verb(const Arguments& args, Context& context) {
     context.exit_code = kNumericsFailed;
 }
 
-// Refuses what is no positive number, with what was given and what is allowed.
-CLI::Validator positive() {
-  return CLI::Validator(
-      [](std::string& text) {
-        char* end = nullptr;
-        const double value = std::strtod(text.c_str(), &end);
-        const bool good = end != text.c_str() && *end == '\0' && value > 0 && std::isfinite(value);
-        return good ? std::string() : fmt::format("'{}' was given, a positive number is wanted", text);
-      },
-      "positive");
-}
-
 }  // namespace
 
 void add_compare(CLI::App& app, Context& context) {
@@ -186,12 +173,12 @@ void add_compare(CLI::App& app, Context& context) {
   verb->add_option("--reference", args->reference,
                    "What the others are compared with, FORMULATION/METHOD; default: the scenario's own");
   verb->add_option("--only", args->only, "Names or parts of names: natural, rk4, natural/petrov_galerkin/1 (may be repeated)");
-  verb->add_option("--step", args->step, "Step of fixed-step methods, s; default: the scenario's")->check(positive());
+  verb->add_option("--step", args->step, "Step of fixed-step methods, s; default: the scenario's")->check(positive_number());
   verb->add_option(
           "--bound", args->bound,
           "Largest difference, as a part of the size of the motion; default: three times the errors that the methods show "
           "against themselves at half the step")
-      ->check(positive());
+      ->check(positive_number());
   verb->add_flag("--json", args->json, "Print JSON, differences over time included");
   verb->footer(
       "Exit code 1 where a difference exceeds its bound, 3 where a method fails. -v prints the differences over time.\n"

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -58,6 +60,17 @@ void add_model_verb(CLI::App& app, const char* name, const char* help, const cha
 }
 
 std::string counted(std::size_t n, const char* one, const char* many) { return fmt::format("{} {}", n, n == 1 ? one : many); }
+
+CLI::Validator positive_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        const bool good = end != text.c_str() && *end == '\0' && value > 0 && std::isfinite(value);
+        return good ? std::string() : fmt::format("'{}' was given, a positive number is wanted", text);
+      },
+      "positive");
+}
 
 void print_json(const nlohmann::ordered_json& json) {
   put(stdout, printable_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n");

@@ -33,6 +33,9 @@ void add_model_verb(CLI::App& app, const char* name, const char* help, const cha
 /// "1 body", "2 bodies".
 std::string counted(std::size_t n, const char* one, const char* many);
 
+/// Refuses what is no positive number, with what was given and what is allowed.
+CLI::Validator positive_number();
+
 /// Prints JSON, indented; bytes that are not UTF-8 are replaced.
 void print_json(const nlohmann::ordered_json& json);
 

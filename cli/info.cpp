@@ -28,6 +28,8 @@ struct Analysis {
   Mobility mobility;
   std::vector<JointVerdict> verdicts;  // per joint
   Exactness exactness;
+  VecX q;                                // joint coordinates there
+  std::vector<std::string> displaced;    // what of [initial] had to give way
   std::optional<InertiaShares> inertia;  // none where no independent freedoms are found
 
   int redundant() const { return mobility.rows - mobility.rank; }
@@ -43,7 +45,7 @@ Result<Analysis> analyse(const Model& model, const ModelSpec& spec, const std::s
   Evaluation e;
   if (const Verdict verdict = formulation.evaluate(*x, Load(model), e); !verdict.ok())
     return fail(ErrorKind::Numerics, words(verdict, model), path);
-  Analysis out{formulation.mobility(), e.verdicts, exactness(model, e.bodies), {}};
+  Analysis out{formulation.mobility(), e.verdicts, exactness(model, e.bodies), e.q, displaced(formulation, Start(model), *x), {}};
   Minimal minimal(model);
   State state;
   minimal.set(e.bodies, state, Start(model).turns(model));
@@ -94,6 +96,13 @@ Json inertia_json(const Model& model, const InertiaShares& p) {
   return out;
 }
 
+// Coordinates of one joint, none of them -0.
+std::vector<double> coordinates(const Joint& j, const VecX& q) {
+  std::vector<double> out;
+  for (int k = 0; k < j.nq; ++k) out.push_back(q[j.q0 + k] + 0.0);
+  return out;
+}
+
 double total_mass(const Model& model) {
   double sum = 0;
   for (const Body& b : model.bodies()) sum += b.inertia.mass;
@@ -125,10 +134,10 @@ void print_table(const Model& model, const Analysis& m) {
     const Vec3 I = principal_moments(b);
     print("  {:<20} {:>12.6g}  {:.6g}, {:.6g}, {:.6g}\n", b.name, b.inertia.mass, I[0], I[1], I[2]);
   }
-  print("\n  {:<20} {:<20} {:<20} {:<20} {:>8}\n", "joint", "kind", "parent", "child", "freedoms");
+  print("\n  {:<20} {:<20} {:<20} {:<20} {:>8}  {}\n", "joint", "kind", "parent", "child", "freedoms", "starts at [rad, m]");
   for (const Joint& j : model.joints())
-    print("  {:<20} {:<20} {:<20} {:<20} {:>8}\n", j.name, kind_text(j), model.body_name(j.parent), model.body_name(j.child),
-          j.nv);
+    print("  {:<20} {:<20} {:<20} {:<20} {:>8}  {}\n", j.name, kind_text(j), model.body_name(j.parent), model.body_name(j.child),
+          j.nv, fmt::format("{:.6g}", fmt::join(coordinates(j, m.q), ", ")));
   if (m.inertia) print_inertia(model, *m.inertia);
   print("\n  loops      {}\n", loop_text(model));
   print("  couplings  {}\n  tendons    {}\n", model.couplings().size(), model.tendons().size());
@@ -166,6 +175,7 @@ Json to_json(const Model& model, const Analysis& m) {
                              {"child", model.body_name(j.child)},
                              {"coordinates", j.nq},
                              {"freedoms", j.nv},
+                             {"q", coordinates(j, m.q)},
                              {"determined", m.verdicts[k].determined}});
   }
   out["closures"] = joint_names(model, spanning_tree(model).closures);
@@ -196,6 +206,7 @@ void info_verb(const ModelArguments& args, Context& context) {
   if (!model) return report(model.error(), context);
   auto analysis = analyse(*model, spec, args.model, args.json);
   if (!analysis) return report(analysis.error(), context);
+  for (const std::string& sentence : analysis->displaced) say("note: " + sentence, context);
   if (args.json)
     print_json(to_json(*model, *analysis));
   else

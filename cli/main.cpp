@@ -58,6 +58,9 @@ int go(int argc, char** argv) {
   add_stiffness(app, context);
   add_run(app, context);
   add_compare(app, context);
+  add_learn(app, context);
+  add_margin(app, context);
+  add_calibrate(app, context);
   add_report(app, context);
   add_view(app, context);
   try {

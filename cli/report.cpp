@@ -15,7 +15,8 @@ std::string ending_text(LogReader::Ending ending, std::uint64_t byte) {
   switch (ending) {
     case LogReader::Ending::Complete: return "the log is complete";
     case LogReader::Ending::Damaged: return fmt::format("the log is damaged at byte {}; everything before it was kept", byte);
-    default: return "the log has no end mark (the run was killed or is still going); everything recorded was kept";
+    default:
+      return "the log has no end mark (the run was killed, had no room left, or is still going); everything recorded was kept";
   }
 }
 
@@ -61,13 +62,14 @@ void report_verb(const Arguments& args, Context& context) {
     for (const std::string& directory : args.directories)
       if (const Output output{directory}; is_one_of(file, {output.log(), output.hdf5(), output.result()}))
         return report({ErrorKind::File, "is part of the recording; choose another name", file}, context);
+  const bool still_only = !args.picture.empty() && args.page.empty();
   for (const std::string& directory : args.directories)
-    if (!rewrite(directory, args.page.empty() && args.picture.empty(), context)) return;
+    if (!still_only && !rewrite(directory, args.page.empty(), context)) return;
   if (!args.picture.empty()) {
     if (auto written = write_picture(args); !written) return report(written.error(), context);
     if (!context.quiet) print("{}\n", args.picture);
   }
-  if (args.page.empty() && (viewer_page().empty() || !args.picture.empty())) return;
+  if (still_only || (args.page.empty() && viewer_page().empty())) return;
   const std::string page = args.page.empty() ? Output{args.directories[0]}.page() : args.page;
   std::vector<std::string> notes;
   if (auto written = write_report(args.directories, page, {.notes = &notes}); !written) return report(written.error(), context);

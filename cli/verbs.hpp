@@ -25,6 +25,9 @@ void add_modes(CLI::App& app, Context& context);
 void add_stiffness(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_compare(CLI::App& app, Context& context);
+void add_learn(CLI::App& app, Context& context);
+void add_margin(CLI::App& app, Context& context);
+void add_calibrate(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
 void add_view(CLI::App& app, Context& context);
 

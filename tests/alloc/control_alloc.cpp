@@ -7,6 +7,7 @@
 #include "invar/control/controller.hpp"
 #include "invar/control/impedance_law.hpp"
 #include "invar/control/joint_law.hpp"
+#include "invar/control/strip_drag.hpp"
 #include "invar/control/task_law.hpp"
 #include "support/controlled.hpp"
 #include "support/moving_mechanisms.hpp"
@@ -36,6 +37,7 @@ ControllerSpec spec_of(const Sample& s, const Case& c) {
   law.tasks = {task, task};
   law.tasks[1].name = "aside", law.tasks[1].body = 0, law.tasks[1].damping = 1e-3;
   law.gains.integral_linear = law.gains.integral_angular = 1;
+  law.gains.observer = 20, law.gains.bound.most = 1;
   const std::vector<LimitedFreedom> limits = limits_about(s.model, s.bodies, 1);
   spec.law = [law, limits](const Model& model) {
     Obstacle o;
@@ -108,6 +110,23 @@ void expect_no_heap(ControlLaw& law, const Model& model, const Bodies& bodies) {
   EXPECT_EQ(count.calls(), 0);
 }
 
+TEST(StripDrag, NeverCallsTheHeap) {
+  const Moving m = spring_chain();
+  FlowSpec flow;
+  flow.gusts = {{Vec3(1, 0, 0), 1, 0}}, flow.measured = FlowMeter{0.1, 0.01, 1};
+  const auto water = std::make_shared<const Flow>(*Flow::build(flow));
+  StripDragSpec spec;
+  spec.body = m.model.bodies()[0].name, spec.axis = {Vec3(0, 0, 0), Vec3(1, 0, 0)}, spec.across = 1;
+  const StripDrag drag = *StripDrag::build(m.model, spec, water);
+  Load load(m.model);
+  const HeapCount count;
+  double measured = 0;
+  for (int k = 0; k < 5; ++k) drag.add(0.1 * k, m.start, load), measured += water->measured(0.1 * k)->norm();
+  EXPECT_EQ(count.calls(), 0);
+  EXPECT_GT(measured, 0);
+  EXPECT_GT(load.port[0].force.norm(), 0);
+}
+
 PoseJet moving(Instant at) {
   PoseJet j;
   j.p = {0.1 * at.t, 0, 0}, j.v = {0.1, 0, 0};
@@ -128,6 +147,9 @@ TEST(ControlLaws, NeverCallTheHeapOnceTheyHaveLookedAround) {
     }
     JointLaw law(crane.model, spec);
     expect_no_heap(law, crane.model, crane.start);
+    spec.observer = 20, spec.rate = 5, spec.bound.most = 1;
+    JointLaw observing(crane.model, spec);
+    expect_no_heap(observing, crane.model, crane.start);
   }
   BodyLawSpec bodies;
   bodies.paths.assign(arm.model.bodies().size(), moving);

@@ -13,7 +13,7 @@ using nlohmann::json;
 static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Program, HelpOfEveryVerbHasAnExample) {
-  for (const char* verb : {"check", "info", "eval", "run", "report"}) {
+  for (const char* verb : {"check", "info", "eval", "run", "learn", "report"}) {
     const Ended e = invar({verb, "--help"});
     EXPECT_EQ(e.code, 0) << verb;
     EXPECT_TRUE(has(e.out, "Example: ")) << verb;
@@ -46,8 +46,8 @@ TEST(Program, UnknownVerbIsNamedWithASuggestion) {
   EXPECT_EQ(invar({"-q", "chek", "x"}).err, "error: there is no verb 'chek'; did you mean 'check'? (see invar --help)\n");
   EXPECT_EQ(
       invar({"rn"}).err,
-      "error: there is no verb 'rn'; there are check, info, eval, equilibrium, modes, stiffness, run, compare, report, view (see "
-      "invar --help)\n");
+      "error: there is no verb 'rn'; there are check, info, eval, equilibrium, modes, stiffness, run, compare, learn, margin, "
+      "calibrate, report, view (see invar --help)\n");
   EXPECT_EQ(invar({"run"}).err, "error: scenario is required (see invar run --help)\n");
 }
 

@@ -55,7 +55,7 @@ std::unique_ptr<ControlLaw> law_for(Which which, const Model& model, const Bodie
   // For the first body less is left than it is asked for.
   spec.tasks.push_back(
       Task{.name = "root", .body = 0, .X_BE = {}, .path = swing(X.front(), {0, 0.2, 0.1}, {1, 0, 0}), .damping = 1e-3});
-  spec.gains.integral_linear = 2, spec.gains.integral_angular = 0.5;
+  spec.gains.integral_linear = 2, spec.gains.integral_angular = 0.5, spec.gains.observer = 15;
   return std::make_unique<TaskLaw>(model, spec, repulsion, LimitRepulsion(model, limits_about(model, start, 1.0), 0.2, 0.4));
 }
 

@@ -315,6 +315,32 @@ TEST(Actuator, AThrusterTurnsWithItsFrameAndAForceInWorldAxesDoesNot) {
 
 // The power of a pair of forces along a line is its input times the rate of the line's length: by a difference over 2e-5 s with
 // an error of (1e-5)² times third derivatives of some 1e2, and rounding 1e-16/1e-5.
+// As it is mounted: gain times the input along a direction that is turned in its frame, at a point beside its origin. As it is
+// told it knows nothing of that.
+TEST(Actuator, ThatIsBadlyMountedPushesElsewhere) {
+  for (int k = 0; k < cases(20); ++k) {
+    const Sample s = drawn(seed(860) + static_cast<std::uint64_t>(k), k);
+    Random random(seed(861), static_cast<std::uint64_t>(k));
+    ActuatorSpec spec;
+    spec.kind = Kind::Force, spec.frame = "f0", spec.direction = random_vector(random, 1);
+    ActuatorSpec plain = spec;
+    spec.mounted = {random.uniform(0.5, 1.5), random_vector(random, 0.2), random_vector(random, 0.1)};
+    const Frame& frame = s.model.frames()[static_cast<std::size_t>(*s.model.find_frame("f0"))];
+    const auto b = static_cast<std::size_t>(frame.body);
+    Load really(s.model), told(s.model), ideal(s.model);
+    Actuator::build(s.model, spec, true)->add(s.bodies, 3, really);
+    Actuator::build(s.model, spec)->add(s.bodies, 3, told);
+    Actuator::build(s.model, plain)->add(s.bodies, 3, ideal);
+    EXPECT_EQ(told.port[b].force, ideal.port[b].force);
+    EXPECT_EQ(told.port[b].moment, ideal.port[b].moment);
+    const Pose X_WE = s.bodies[b].X_WB(s.model.bodies()[b]) * frame.X_BE;
+    const Vec3 force = X_WE.q * (exp_so3(spec.mounted.turn) * Vec3(3 * spec.mounted.gain * spec.direction.normalized()));
+    const Vec3 arm = X_WE * spec.mounted.shift - s.bodies[b].p_WC;
+    EXPECT_LT((really.port[b].force - force).norm(), 1e-13);
+    EXPECT_LT((really.port[b].moment - arm.cross(force)).norm(), 1e-13);
+  }
+}
+
 TEST(Actuator, ACylinderPushesItsEndsApartAndMovesNoMomentum) {
   Random random(650);
   for (int k = 0; k < cases(20); ++k) {

@@ -8,10 +8,9 @@
 
 #include "invar/control/disturbance.hpp"
 #include "invar/control/joint_law.hpp"
-#include "invar/io/model_file.hpp"
-#include "invar/mech/constrained_inverse.hpp"
 #include "support/campaign.hpp"
 #include "support/controlled.hpp"
+#include "support/joint_cases.hpp"
 #include "support/moving_mechanisms.hpp"
 
 namespace invar::testing {
@@ -19,96 +18,11 @@ namespace {
 
 using Kind = JointLawSpec::Kind;
 
-// Freedoms that describe the motion, by Cholesky's factors of the mobility with pivots: the most mobile of what is left, again
-// and again. Freedoms of balls have no coordinates and are left out; empty where the others are too few.
-std::vector<JointAim> independent_aims(const Model& model, const Bodies& bodies) {
-  ConstrainedInverse inverse(model);
-  Accelerations w(model.bodies().size());
-  VecX unit = VecX::Zero(model.nv()), rates = unit;
-  MatX G = MatX::Zero(model.nv(), model.nv());
-  if (!inverse.at(bodies).ok()) return {};
-  for (Eigen::Index k = 0; k < unit.size(); ++k) {
-    unit[k] = 1;
-    if (!inverse.apply(nullptr, &unit, w).ok()) return {};
-    inverse.rates(w, rates);
-    G.col(k) = rates, unit[k] = 0;
-  }
-  std::vector<JointAim> aims;
-  const VecX at_first = G.diagonal();
-  while (static_cast<int>(aims.size()) < inverse.freedoms()) {
-    Eigen::Index best = -1;
-    int joint = 0, freedom = 0;
-    for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
-      const Joint& each = model.joints()[static_cast<std::size_t>(j)];
-      for (int k = 0; k < each.nv && each.nq == each.nv; ++k)
-        if (const Eigen::Index i = each.v0 + k;
-            G(i, i) > 1e-3 * at_first[i] && (best < 0 || G(i, i) / at_first[i] > G(best, best) / at_first[best]))
-          best = i, joint = j, freedom = k;
-    }
-    if (best < 0) return {};
-    const VecX column = G.col(best) / std::sqrt(G(best, best));
-    G -= column * column.transpose();
-    aims.push_back({joint, freedom, {}});
-  }
-  return aims;
-}
-
-struct Case {
-  ModelSpec spec;
-  Bodies start;
-  std::string what;
-};
-
-// A loop that moves in all its positions, with other bodies: mass properties are drawn, velocities are zero.
-Case drawn_loop(int k) {
-  static const char* const kNames[] = {"four_bar",     "hydraulic_crane",       "six_bar",
-                                       "slider_crank", "series_parallel_plant", "stewart"};
-  const std::string name = kNames[k % 6];
-  Random random(9101, static_cast<std::uint64_t>(k));
-  Case out{*read_model_file(INVAR_SOURCE_DIR "/models/" + name + ".toml"), shipped(name).start, std::to_string(k) + ": " + name};
-  for (std::size_t b = 0; b < out.spec.bodies.size(); ++b) {
-    Inertia& inertia = out.spec.bodies[b].inertia;
-    BodyState& at = out.start[b];
-    const Vec3 origin = at.p_WC - at.q_WB * inertia.p_BC;
-    if (inertia.mass > 0) inertia = random_inertia(random, inertia.mass * std::pow(10, random.uniform(-1, 1)), 0.3);
-    at.p_WC = origin + at.q_WB * inertia.p_BC;
-    at.v_WC = at.w_WB = Vec3::Zero();
-  }
-  return out;
-}
-
-// Trees and loops, light and heavy, large and small; trees with springs and dampers where asked for.
-Case drawn_case(int k, bool passive) {
-  if (k % 3 == 2) return drawn_loop(k / 3);
-  MechanismOptions o;
-  o.bodies = 2 + k % 5;
-  o.passive = passive, o.locked = false;
-  o.mass_ratio = k % 2 == 0 ? 10 : 1e3;
-  o.reach = k % 4 == 1 ? 50 : 0.5;
-  o.kinds = {JointKind::Revolute, JointKind::Prismatic, JointKind::Cylindrical, JointKind::Universal};
-  const Sample s = random_sample(seed(9100) + static_cast<std::uint64_t>(k), o);
-  Case out{s.mechanism.spec, s.bodies, std::to_string(k) + ": " + describe(s.mechanism.spec)};
-  for (JointSpec& j : out.spec.joints) j.armature.clear();
-  return out;
-}
-
 JointLawSpec law_on_reference(const Model& model, const Bodies& start, Kind kind, double kappa, bool moving) {
   JointLawSpec spec;
   spec.kind = kind;
-  spec.aims = independent_aims(model, start);
-  VecX q(model.nq()), v(model.nv());
-  joint_coordinates(model, start, q, v);
-  for (JointAim& aim : spec.aims) {
-    const Joint& joint = model.joints()[static_cast<std::size_t>(aim.joint)];
-    const double q0 = q[joint.q0 + aim.freedom], v0 = moving ? v[joint.v0 + aim.freedom] : 0.0;
-    // Begins where the freedom is, at its rate.
-    const double swing = moving ? 0.02 : 0.0;
-    aim.path = [=](Instant at) {
-      const double sine = std::sin(3 * at.t), cosine = std::cos(3 * at.t);
-      return Jet{q0 + v0 / 3 * sine + swing * (1 - cosine), v0 * cosine + 3 * swing * sine, -3 * v0 * sine + 9 * swing * cosine};
-    };
-    aim.robust = kappa, aim.rate = 4, aim.layer = 1e-2;
-  }
+  spec.aims = aims_from(model, start, moving);
+  for (JointAim& aim : spec.aims) aim.robust = kappa, aim.rate = 4, aim.layer = 1e-2;
   return spec;
 }
 
@@ -124,7 +38,7 @@ void scale_gains(JointLawSpec& spec, const Model& model, const Bodies& start) {
   }
 }
 
-Scenario under(const Case& c, const JointLawSpec& law, double h, int steps) {
+Scenario under(const JointCase& c, const JointLawSpec& law, double h, int steps) {
   ControllerSpec controller;
   controller.law = [=](const Model& m) { return std::make_unique<JointLaw>(m, law); };
   return controlled(c.spec, c.start, steps * h, h, controller);
@@ -152,7 +66,7 @@ TEST(Certificate, OfAPerfectRunHasNoException) {
   int judged = 0;
   double share = 0;
   for (int k = 0; k < cases(24); ++k) {
-    const Case c = drawn_case(k, false);
+    const JointCase c = drawn_joint_case(k, false);
     const Model model = build(c.spec);
     for (const Kind kind : {Kind::SlotineLi, Kind::ComputedTorque}) {
       for (const double kappa : {0.0, 1.0}) {
@@ -177,7 +91,7 @@ TEST(Certificate, OfAPerfectRunHasNoException) {
 TEST(Certificate, OfAMechanismThatIsHeldAtRestHasNoException) {
   int judged = 0;
   for (int k = 0; k < cases(24); ++k) {
-    Case c = drawn_case(k, true);
+    JointCase c = drawn_joint_case(k, true);
     for (BodyState& b : c.start) b.v_WC = b.w_WB = Vec3::Zero();
     const Model model = build(c.spec);
     JointLawSpec law = law_on_reference(model, c.start, Kind::PdGravity, 0, false);
@@ -192,7 +106,7 @@ TEST(Certificate, OfAMechanismThatIsHeldAtRestHasNoException) {
 // Away from the reference V falls by what each law's own V promises: no clause asks for more than the law can give.
 TEST(Certificate, OfAnExactModelHoldsAwayFromTheReferenceToo) {
   for (int k = 0; k < cases(12); ++k) {
-    const Case c = drawn_case(k, false);
+    const JointCase c = drawn_joint_case(k, false);
     const Model model = build(c.spec);
     for (const Kind kind : {Kind::SlotineLi, Kind::ComputedTorque}) {
       JointLawSpec law = law_on_reference(model, c.start, kind, 0, true);
@@ -213,7 +127,7 @@ TEST(Certificate, OfAnExactModelHoldsAwayFromTheReferenceToo) {
 TEST(Certificate, TellsAForceOfAMillionthOfTheWeight) {
   int judged = 0;
   for (int k = 0; k < cases(24); ++k) {
-    const Case c = drawn_case(k, false);
+    const JointCase c = drawn_joint_case(k, false);
     const Model model = build(c.spec);
     for (const Kind kind : {Kind::SlotineLi, Kind::ComputedTorque, Kind::PdGravity}) {
       JointLawSpec law = law_on_reference(model, c.start, kind, 0, true);

@@ -73,6 +73,11 @@ std::vector<EditEvent> edits_of(Random& random, const ModelSpec& spec) {
     coefficients[1] *= 1.25;
     out.push_back({0.026, {SetMap{c.name, coefficients, true}}});
   }
+  for (const JointSpec& j : spec.joints)
+    if (j.kind == JointKind::Revolute && !j.locked) {
+      out.push_back({0.011, {SetPassive{j.name, {}, {}, std::vector<double>{random.uniform(0.1, 2)}, {}, {}}}});
+      break;
+    }
   out.push_back({0.02, {Detach{"load"}, SetInertia{spec.bodies[0].name, random_inertia(random, 2, 0.4)}}});
   out.push_back({0.024, {RemoveBody{"hung", true}}});
   std::stable_sort(out.begin(), out.end(), [](const EditEvent& a, const EditEvent& b) { return a.at < b.at; });

@@ -277,6 +277,22 @@ TEST(FlatLoops, ArePassedWithEveryTolerance) {
   EXPECT_GT(passed, cases(9) / 2);
 }
 
+// Long steps of unequal masses: the sine of the weakest row falls nine times as fast as cranks turn, and a band must be entered
+// at its edge all the same. A step that ends in it before it was seen has velocities with rounding over the square of the
+// distance, and samples of the next one are out of balance, which outcome_of judges.
+TEST(FlatLoops, AreSeenByLongStepsBeforeTheyAreMet) {
+  Random random(seed(7350));
+  for (int i = 0; i < cases(30); ++i) {
+    const Flat flat = flat_loop(random, 0);
+    for (const char* formulation : {"augmented", "minimal", "natural"}) {
+      Scenario s = scenario_of(flat.spec, formulation, "dopri5", 0, 1.2);
+      with_tolerance(s, std::pow(10.0, -random.uniform(3, 8)));
+      const Outcome out = outcome_of(s);
+      EXPECT_EQ(out.end, Outcome::End::Finished) << i << " " << formulation << ": " << out.words;
+    }
+  }
+}
+
 // Whatever the method: the motion crosses what it crosses.
 TEST(FlatLoops, AreCountedAlikeByEveryMethod) {
   Random random(seed(7300));
@@ -319,6 +335,7 @@ TEST(FlatLoops, OfConstantRankAreNeverMentioned) {
     const double a = flat.spec.joints[1].at_parent.p.x(), d = flat.spec.joints[2].at_parent.p.x();
     flat.spec.joints[3].at_child.p.x() = a * 1.8;
     flat.spec.joints[3].at_parent.p.x() = d + 0.5 * a;
+    flat.spec.initial = {{"a", {flat.theta}}};
     Scenario s = scenario_of(flat.spec, "augmented", i % 2 ? "dopri5" : "rk4", 1e-3, 1.5);
     const Outcome out = outcome_of(s);
     ASSERT_EQ(out.end, Outcome::End::Finished) << out.words;

@@ -143,6 +143,20 @@ TEST(Pins, AccountForEnergyWithTendonsOfEverySortAndLoads) {
     }
 }
 
+// Tendons that are left out of Newton's matrix may let increments grow by two percent each, evenly, below all that rounding was
+// taken for: the draws in which that was seen. Bound as above.
+TEST(Pins, TakeNoIncrementsForRoundingThatGrowEvenly) {
+  for (const auto& [at, k] : std::initializer_list<std::pair<std::uint64_t, int>>{
+           {14727398570297885098u, 59}, {18054082321272560231u, 38}, {18054082321272560240u, 47}, {3962023812499853975u, 44}}) {
+    const Sample sample = pin_tree(at, 2 + k % 7, k % 4, k % 5 / 2, k % 3 == 2 ? 5e3 : 20);
+    const ConstantLoad load(sample.load);
+    const Drag drag;
+    const Ride r = ride(sample.model, sample.bodies, "conserving", kStep, 60, {&load, &drag});
+    ASSERT_TRUE(r.verdict.ok()) << at << " " << name(r.verdict.status);
+    EXPECT_LE(r.balance, 3e-14 * r.energy) << at;
+  }
+}
+
 /// The pin on which all others hang, where there is only one.
 const JointSpec* only_root(const ModelSpec& spec) {
   const auto grounded = [](const JointSpec& joint) { return joint.parent == "world"; };

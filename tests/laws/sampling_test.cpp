@@ -206,6 +206,54 @@ TEST(Controller, HoldsInputsNotForcesSoThatAThrusterTurnsWithItsFrame) {
   EXPECT_LT((turn * first.port[0].force - later.port[0].force).norm(), 1e-14);
 }
 
+// At the tick both act as commanded; later one keeps World axes and the other those of the body.
+TEST(Controller, HoldsWrenchesInTheAxesThatItIsTold) {
+  ModelSpec spec;
+  spec.bodies.push_back({"hull", solid_box(2, {0.3, 0.2, 0.1}), {}, {}});
+  const Model plant = build(spec);
+  Load wanted(plant);
+  wanted.port[0] = {Vec3(0.3, -1, 2), Vec3(3, 1, 0)};
+  const Quat at_tick = from_zyx({0.4, 0.2, -1}), turn = from_zyx({1, -0.5, 2});
+  for (const bool with_body : {false, true}) {
+    ControllerSpec c;
+    c.nominal = std::make_shared<const Model>(plant);
+    c.law = [wanted](const Model&) { return std::make_unique<Steady>(wanted); };
+    c.period = 1, c.with_body = with_body;
+    const auto controller = built(c, plant);
+    Bodies bodies(1);
+    bodies[0].q_WB = at_tick;
+    controller->settle(0, bodies);
+    Load first(plant), later(plant);
+    controller->add(0.1, bodies, first);
+    EXPECT_LT((first.port[0].force - wanted.port[0].force).norm(), 1e-14);
+    EXPECT_LT((first.port[0].moment - wanted.port[0].moment).norm(), 1e-14);
+    bodies[0].q_WB = turn * at_tick;
+    controller->add(0.9, bodies, later);
+    const Quat moved = with_body ? turn : Quat::Identity();
+    EXPECT_LT((moved * wanted.port[0].force - later.port[0].force).norm(), 1e-14);
+    EXPECT_LT((moved * wanted.port[0].moment - later.port[0].moment).norm(), 1e-14);
+  }
+}
+
+// A command without actuators that lags follows like a first-order filter at ticks.
+TEST(Controller, WithALagFollowsLikeAFilter) {
+  const Moving m = spring_chain();
+  ControllerSpec c = pull(m, 0.02);
+  Load wanted(m.model);
+  wanted.efforts[0] = 2, wanted.port[1].force = Vec3(1, 2, 3);
+  c.law = [wanted](const Model&) { return std::make_unique<Steady>(wanted); };
+  c.lag = 0.05;
+  const auto controller = built(c, m.model);
+  for (int k = 0; k < 12; ++k) {
+    controller->settle(0.02 * k, m.start);
+    Load load(m.model);
+    controller->add(0.02 * k, m.start, load);
+    const double part = 1 - std::exp(-0.4 * (k + 1));
+    EXPECT_NEAR(load.efforts[0], 2 * part, 1e-14);
+    EXPECT_LT((load.port[1].force - part * wanted.port[1].force).norm(), 1e-14);
+  }
+}
+
 // u ← a + (u - a) e^(-T/lag): after k ticks a (1 - e^(-kT/lag)), to a rounding per tick; a rate moves it by T rate per tick.
 TEST(Controller, LagAndRateMoveInputsAsFirstOrderFiltersAndRampsDo) {
   const Moving m = spring_chain();

@@ -261,11 +261,18 @@ TEST(PetrovGalerkin, DividesAStepThatIsTooLongAndFailsByNameWhereThatDoesNotHelp
   System system(natural);
   State x;
   natural.set(fast, x);
+  const State start = x;
   const double H = natural.hamiltonian(x);
   PetrovGalerkin method({.discrete = true});
-  method.reset(system, x, 0.8);
   double done = 0;
-  const Verdict verdict = method.step(system, 0, 0.8, x, done);
+  // Some steps of 0.8 s can be solved whole, longer ones cannot.
+  Verdict verdict;
+  for (double h = 0.8; h < 60; h *= 2) {
+    x = start;
+    method.reset(system, x, h);
+    verdict = method.step(system, 0, h, x, done);
+    if (!verdict.ok() || method.report().substeps > 1) break;
+  }
   if (verdict.ok()) {
     EXPECT_GT(method.report().substeps, 1);
     EXPECT_NEAR(natural.hamiltonian(x) + x.aux[kDissipated], H, 1e-11 * (1 + std::abs(H)));

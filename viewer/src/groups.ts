@@ -31,7 +31,7 @@ export interface Plot {
   figure?: { x: string; y: string; logX: boolean; overTime: boolean }; // labels of axes; a panel of a figure
 }
 
-export const sections = ["What is conserved", "Control", "Tendons", "Joints and loads", "Solver", "Chosen"];
+export const sections = ["Energy and momentum", "Control", "Tendons", "Joints and loads", "Solver", "Chosen"];
 
 // A plot begins with so many curves; the legend has the others.
 const AT_FIRST = 8;
@@ -81,17 +81,17 @@ export class Plots {
     const get = (path: string): Channel | undefined => run.channels.get(path);
     for (const name of ["kinetic", "potential", "elastic", "total", "work", "dissipated", "edited"]) {
       const channel = get(`energy/${name}`);
-      if (channel) this.add({ key: "energy", section: "What is conserved", title: "Energies" }, i, name, channel.unit, channel.path, component(channel, 0));
+      if (channel) this.add({ key: "energy", section: "Energy and momentum", title: "Energies" }, i, name, channel.unit, channel.path, component(channel, 0));
     }
     this.collectErrors(run, i);
     for (const [name, title] of [["linear", "Linear momentum"], ["angular", "Angular momentum, origin"], ["angular_com", "Angular momentum, centre of mass"]]) {
       const channel = get(`momentum/${name}`);
-      if (channel) this.addChannel({ key: name, section: "What is conserved", title }, i, channel, "");
+      if (channel) this.addChannel({ key: name, section: "Energy and momentum", title }, i, channel, "");
     }
     for (const name of ["position", "velocity", "quaternion"]) {
       const channel = get(`residual/${name}`);
       if (!channel) continue;
-      const place = { key: "residual", section: "What is conserved", title: "Residuals", log: true, about: "largest over all joints and quaternions" };
+      const place = { key: "residual", section: "Energy and momentum", title: "Residuals", log: true, about: "largest over all joints and quaternions" };
       const floor = { position: positionFloor(run), velocity: velocityFloor(run), quaternion: unitFloor }[name];
       this.add(place, i, `${name} (${channel.unit})`, "", channel.path, magnitude(component(channel, 0)), { floor });
     }
@@ -102,7 +102,7 @@ export class Plots {
   private collectErrors(run: Run, i: number): void {
     const balance = run.channels.get("energy/balance");
     if (!balance) return;
-    const place = { key: "energy error", section: "What is conserved", title: "Error of energy", log: true, about: "|change of energy − work + dissipation|" };
+    const place = { key: "energy error", section: "Energy and momentum", title: "Error of energy", log: true, about: "|change of energy − work + dissipation|" };
     this.add(place, i, "total", balance.unit, balance.path, magnitude(component(balance, 0)), { floor: energyFloor(run) });
     const total = run.channels.get("energy/total");
     for (const name of ["hamiltonian", "physical"]) {

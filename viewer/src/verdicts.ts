@@ -72,7 +72,7 @@ export function summary(run: Run, live: boolean): { level: Level; text: string }
   if (outcome.status === "law_broken") return { level: "broken", text: "a stated law was broken" };
   const kept = lawsText(outcome);
   if (outcome.status === "interrupted") return { level: "doubt", text: sofar(kept) };
-  if (outcome.status === "unresolved" || outcome.unresolved) return { level: "doubt", text: `unresolved: ${outcome.unresolved || "the steps of this run do not resolve its motion"}` };
+  if (outcome.status === "unresolved" || outcome.unresolved) return { level: "doubt", text: outcome.unresolved || "the steps of this run do not resolve its motion" };
   if (outcome.status !== "ok") return { level: "doubt", text: `status ${outcome.status}; ${kept}` };
   if (!run.complete && !live) return { level: "doubt", text: `${cut}; ${kept}` };
   const exception = exceptions(outcome);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "invar/geom/rotation.hpp"
 #include "invar/model/joint/kinds.hpp"
 
 namespace invar {
@@ -25,6 +26,13 @@ std::string flaw(const ActuatorSpec& a) {
   if (!(a.rate > 0)) return "its 'rate' must be positive, per s";
   if (!(a.lag >= 0) || !std::isfinite(a.lag)) return "its 'lag' is a time, s, or 0";
   if (!(a.weight > 0) || !std::isfinite(a.weight)) return "its 'weight' must be positive";
+  const Mounting& m = a.mounted;
+  if (!std::isfinite(m.gain) || !m.turn.allFinite() || !m.shift.allFinite()) return "a number of 'mounted' is not finite";
+  const bool at_frame = a.kind == Kind::Force || a.kind == Kind::Thruster;
+  if (!at_frame && (!m.turn.isZero(0) || !m.shift.isZero(0)))
+    return "it may be 'mounted' with another 'gain' only: 'turn' and 'shift' are for forces and thrusters at frames";
+  if (a.axes == Axes::World && !m.turn.isZero(0))
+    return "a force along World axes does not turn with how it is 'mounted': take the axes of its frame";
   return {};
 }
 
@@ -39,13 +47,13 @@ std::string name_of(const ActuatorSpec& a) {
   return ends;
 }
 
-Actuator::Actuator(const ActuatorSpec& spec) : spec_(spec) {
+Actuator::Actuator(const ActuatorSpec& spec, bool mounted) : spec_(spec), mounting_(mounted ? spec.mounted : Mounting{}) {
   spec_.name = name_of(spec);
   if (spec.kind == Kind::Thruster && std::isinf(spec.lower)) spec_.lower = 0;
 }
 
-Result<Actuator> Actuator::build(const Model& model, const ActuatorSpec& spec) {
-  Actuator a(spec);
+Result<Actuator> Actuator::build(const Model& model, const ActuatorSpec& spec, bool mounted) {
+  Actuator a(spec, mounted);
   const auto refuse = [&](const std::string& why) {
     return fail(ErrorKind::Scenario, fmt::format("actuator '{}': {}", a.name(), why));
   };
@@ -113,38 +121,43 @@ Result<void> Actuator::at_frame(const Model& model) {
   const double length = spec_.direction.norm();
   if (!(length > 0) || !std::isfinite(length)) return fail(ErrorKind::Scenario, "its 'direction' is no direction");
   direction_ = spec_.direction / length;
-  if (spec_.axes == Axes::Local) direction_ = frame.X_BE.q * direction_;
-  ends_[1] = {frame.body, frame.X_BE.p - model.bodies()[static_cast<std::size_t>(frame.body)].inertia.p_BC};
+  if (spec_.axes == Axes::Local) direction_ = frame.X_BE.q * (exp_so3(mounting_.turn) * direction_);
+  ends_[1] = {frame.body, frame.X_BE * mounting_.shift - model.bodies()[static_cast<std::size_t>(frame.body)].inertia.p_BC};
   return {};
 }
 
-void Actuator::add(const Bodies& bodies, double input, Load& load) const {
-  if (freedom_ >= 0) {
-    load.efforts[freedom_] += input;
-    return;
-  }
-  const bool line = direction_.isZero(0);
+int Actuator::push(const Bodies& bodies, double input, BodyWrench (&out)[2]) const {
+  if (freedom_ >= 0) return 0;
   const BodyState& to = body_state(bodies, ends_[1].body);
   const Vec3 arm_to = to.q_WB * ends_[1].p;
-  if (!line) {
+  if (!direction_.isZero(0)) {
     const Vec3 force = input * (spec_.axes == Axes::Local ? Vec3(to.q_WB * direction_) : direction_);
-    load.port[static_cast<std::size_t>(ends_[1].body)] += Wrench{arm_to.cross(force), force};
-    return;
+    out[0] = {ends_[1].body, {arm_to.cross(force), force}};
+    return 1;
   }
   const BodyState& from = body_state(bodies, ends_[0].body);
   const Vec3 arm_from = from.q_WB * ends_[0].p;
   const Vec3 span = (to.p_WC - from.p_WC) + (arm_to - arm_from);
   const double length = span.norm();
-  if (!(length > 0)) return;
+  if (!(length > 0)) return 0;
   const Vec3 force = (input / length) * span;
-  if (ends_[1].body != kWorld) load.port[static_cast<std::size_t>(ends_[1].body)] += Wrench{arm_to.cross(force), force};
-  if (ends_[0].body != kWorld) load.port[static_cast<std::size_t>(ends_[0].body)] -= Wrench{arm_from.cross(force), force};
+  int n = 0;
+  if (ends_[1].body != kWorld) out[n++] = {ends_[1].body, {arm_to.cross(force), force}};
+  if (ends_[0].body != kWorld) out[n++] = {ends_[0].body, {-arm_from.cross(force), -force}};
+  return n;
 }
 
-Result<std::vector<Actuator>> build_actuators(const Model& model, const std::vector<ActuatorSpec>& specs) {
+void Actuator::add(const Bodies& bodies, double told, Load& load) const {
+  const double input = mounting_.gain * told;
+  if (freedom_ >= 0) load.efforts[freedom_] += input;
+  BodyWrench on[2];
+  for (int k = 0, n = push(bodies, input, on); k < n; ++k) load.port[static_cast<std::size_t>(on[k].body)] += on[k].wrench;
+}
+
+Result<std::vector<Actuator>> build_actuators(const Model& model, const std::vector<ActuatorSpec>& specs, bool mounted) {
   std::vector<Actuator> out;
   for (const ActuatorSpec& spec : specs) {
-    auto made = Actuator::build(model, spec);
+    auto made = Actuator::build(model, spec, mounted);
     if (!made) return tl::unexpected(made.error());
     for (const Actuator& before : out)
       if (before.name() == made->name())

@@ -8,6 +8,16 @@
 
 namespace invar {
 
+/// How an actuator is mounted, unknown to whoever commands it: it gives `gain` times its input, and at a frame it sits beside its
+/// place, turned out of its direction.
+struct Mounting {
+  double gain = 1;
+  Vec3 turn = Vec3::Zero();   ///< rotation vector in the axes of the frame, rad; force and thruster
+  Vec3 shift = Vec3::Zero();  ///< of the point of action in the axes of the frame, m; force and thruster
+
+  bool as_told() const { return gain == 1 && turn.isZero(0) && shift.isZero(0); }
+};
+
 /// Something that turns one number, its input, into forces on a mechanism. N m on angles, N otherwise.
 struct ActuatorSpec {
   enum class Kind {
@@ -31,6 +41,7 @@ struct ActuatorSpec {
   double rate = std::numeric_limits<double>::infinity();  ///< largest change of the input per s
   double lag = 0;                                         ///< s; the input follows what it is told like a first-order filter
   double weight = 1;                                      ///< how much it is spared where others can do the same
+  Mounting mounted = {};                                  ///< on the plant; the nominal model does not know
 
   bool is_instant() const { return lag == 0 && rate == std::numeric_limits<double>::infinity(); }
 };
@@ -45,10 +56,20 @@ std::string name_of(const ActuatorSpec& actuator);
 class Actuator {
  public:
   /// Refuses unknown names, the ground, freedoms that are not there, points on one body, and numbers that make no actuator.
-  static Result<Actuator> build(const Model& model, const ActuatorSpec& spec);
+  /// `mounted`: as it really is, and not as it is told.
+  static Result<Actuator> build(const Model& model, const ActuatorSpec& spec, bool mounted = false);
 
   /// Adds what it does with this input. No heap.
   void add(const Bodies& bodies, double input, Load& load) const;
+
+  /// The freedom that it acts on, in the stacked efforts of the model; -1: it acts at points. Then `push` gives its wrenches
+  /// about the centres of mass, World, and on how many bodies it acts.
+  struct BodyWrench {
+    int body = kWorld;
+    Wrench wrench;
+  };
+  Eigen::Index freedom() const { return freedom_; }
+  int push(const Bodies& bodies, double input, BodyWrench (&out)[2]) const;
 
   const ActuatorSpec& spec() const { return spec_; }
   const std::string& name() const { return spec_.name; }
@@ -59,7 +80,7 @@ class Actuator {
     int body = kWorld;
     Vec3 p = Vec3::Zero();  // from the centre of mass, body axes; on the ground from the origin of World
   };
-  explicit Actuator(const ActuatorSpec& spec);
+  Actuator(const ActuatorSpec& spec, bool mounted);
   Result<void> on_joint(const Model& model);
   Result<void> on_line(const Model& model);
   Result<void> at_frame(const Model& model);
@@ -69,9 +90,10 @@ class Actuator {
   Eigen::Index freedom_ = -1;      // in the stacked efforts of the model; -1: a force at points
   Point ends_[2];                  // the first is not used by a force at a frame
   Vec3 direction_ = Vec3::Zero();  // zero: along the line between the ends
+  Mounting mounting_;
 };
 
 /// All of them, or the first objection with the name of the actuator. Names must differ.
-Result<std::vector<Actuator>> build_actuators(const Model& model, const std::vector<ActuatorSpec>& specs);
+Result<std::vector<Actuator>> build_actuators(const Model& model, const std::vector<ActuatorSpec>& specs, bool mounted = false);
 
 }  // namespace invar

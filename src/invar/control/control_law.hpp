@@ -5,6 +5,7 @@
 #include "invar/base/status.hpp"
 #include "invar/control/certificate.hpp"
 #include "invar/control/path.hpp"
+#include "invar/control/remainder.hpp"
 #include "invar/control/repulsion.hpp"
 
 namespace invar {
@@ -46,6 +47,12 @@ class ControlLaw {
   /// Adds the command for this motion. Not ok where there is none (a singular task): nothing is added then.
   virtual Verdict command(Instant at, const Bodies& bodies, Load& out) = 0;
 
+  /// Whether it wants to know what became of its commands: a law with an observer does.
+  virtual bool observes() const { return false; }
+  /// Before settle, to a law that observes and whose commands are held, late, or pass through actuators: what acted of them on
+  /// the nominal mechanism since the settle before, as it was just after that one and just before this one.
+  virtual void acted(const Load& first, const Load& last) { (void)first, (void)last; }
+
   /// Between two steps, at the motion reached: what a law remembers (on which side of a turn it is) may change here only.
   virtual void settle(Instant at, const Bodies& bodies) { (void)at, (void)bodies; }
 
@@ -59,6 +66,8 @@ class ControlLaw {
   const std::vector<Reading>& readings() const { return readings_; }
   /// All their numbers, one reading after the other.
   std::span<const double> values() const { return values_; }
+  /// The remainder of its loop, where it has one.
+  virtual const Remainder* remainder() const { return nullptr; }
   /// What it keeps away from, to be drawn.
   virtual std::span<const Obstacle> obstacles() const { return {}; }
   /// Where its readings belong, to be drawn: references "reference_<task>", stiffnesses "stiffness".

@@ -20,6 +20,9 @@ BodyState about(const BodyState& from, const Vec3& offset_B, double span = 0) {
   return {from.p_WC + offset, from.v_WC + from.w_WB.cross(offset), from.w_WB, from.q_WB};
 }
 
+// Components of a wrench after a turn of its axes.
+Wrench in_axes(const Quat& q, const Wrench& w) { return {q * w.moment, q * w.force}; }
+
 }  // namespace
 
 std::string flaw(const ControllerSpec& spec) {
@@ -33,6 +36,11 @@ std::string flaw(const ControllerSpec& spec) {
   if (std::abs(ticks - std::round(ticks)) > 1e-9 * std::max(1.0, ticks))
     return fmt::format("the 'delay' of {:g} s is {:g} periods; it must be a whole number of them", spec.delay, ticks);
   if (ticks > 1e5) return fmt::format("the 'delay' of {:g} s is {:g} periods; more than 1e5 are not kept", spec.delay, ticks);
+  if (!(spec.lag >= 0) || !std::isfinite(spec.lag)) return "'lag' is a time, s, or 0";
+  if (spec.lag > 0 && !sampled) return "a 'lag' needs a 'period', at whose ticks it acts";
+  if (spec.lag > 0 && !spec.actuators.empty()) return "commands through actuators have the 'lag' of each of them: say it there";
+  if (spec.with_body && !sampled) return "'hold' says how commands are held between ticks: it needs a 'period'";
+  if (spec.with_body && !spec.actuators.empty()) return "'hold' is for commands without actuators: those hold their inputs";
   const NoiseSpec& n = spec.noise;
   for (const double size : {n.position, n.attitude, n.velocity, n.angular_velocity})
     if (!(size >= 0) || !std::isfinite(size)) return "a standard deviation of 'noise' is finite and not negative";
@@ -44,12 +52,16 @@ std::string flaw(const ControllerSpec& spec) {
   return {};
 }
 
-Controller::Controller(const ControllerSpec& spec, const Model& plant, double start, int delay, std::uint64_t seed)
+Controller::Controller(const ControllerSpec& spec, double start, int delay, std::uint64_t seed)
     : spec_(spec),
       start_(start),
       law_(spec_.law(*spec_.nominal)),
       measurement_(*spec_.nominal, spec_.noise, delay, seed, spec_.name),
-      held_(plant),
+      held_(*spec_.nominal),
+      past_(static_cast<std::size_t>(delay) + 1, Past{Load(*spec_.nominal), VecX()}),
+      before_(spec_.nominal->bodies().size()),
+      first_(*spec_.nominal),
+      last_(first_),
       due_(start),
       readings_(law_->readings()),
       values_(law_->values().begin(), law_->values().end()),
@@ -70,7 +82,7 @@ Result<std::unique_ptr<Controller>> Controller::build(const ControllerSpec& spec
                                                       std::uint64_t seed) {
   if (const std::string why = flaw(spec); !why.empty()) return fail(ErrorKind::Scenario, why);
   const int delay = spec.period > 0 ? static_cast<int>(std::lround(spec.delay / spec.period)) : 0;
-  std::unique_ptr<Controller> out(new Controller(spec, plant, start, delay, seed));
+  std::unique_ptr<Controller> out(new Controller(spec, start, delay, seed));
   out->add_errors();
   if (auto paired = out->pair(plant); !paired) return tl::unexpected(paired.error());
   if (auto equipped = out->equip(plant); !equipped) return tl::unexpected(equipped.error());
@@ -107,17 +119,34 @@ Result<void> Controller::pair(const Model& plant) {
   return {};
 }
 
+// As they are mounted there.
+Result<std::vector<Actuator>> Controller::actuators_of(const Model& plant) const {
+  auto out = build_actuators(plant, spec_.actuators, true);
+  if (!out) return fail(ErrorKind::Scenario, out.error().what + " (in the plant)");
+  return out;
+}
+
+Result<void> Controller::rebind(const Model& plant) {
+  bodies_.clear(), joints_.clear();
+  if (auto paired = pair(plant); !paired) return paired;
+  auto there = actuators_of(plant);
+  if (!there) return tl::unexpected(there.error());
+  actuators_ = std::move(*there);
+  return {};
+}
+
 // Actuators on both models, and the clauses and readings that come with them.
 Result<void> Controller::equip(const Model& plant) {
   given_ = way_.add({"commands_are_given", "since the last look the law had a finite command whenever it was asked", "1", 0, {}});
   if (spec_.actuators.empty()) return {};
   auto nominal = build_actuators(*spec_.nominal, spec_.actuators);
   if (!nominal) return tl::unexpected(nominal.error());
-  auto there = build_actuators(plant, spec_.actuators);
-  if (!there) return fail(ErrorKind::Scenario, there.error().what + " (in the plant)");
+  auto there = actuators_of(plant);
+  if (!there) return tl::unexpected(there.error());
   actuators_ = std::move(*there);
   allocation_ = std::make_unique<Allocation>(*spec_.nominal, std::move(*nominal));
   inputs_ = allocation_->inputs();
+  for (Past& past : past_) past.inputs = inputs_;
 
   std::vector<std::string> names;
   bool instant = true;
@@ -170,23 +199,32 @@ void Controller::act(const Bodies& plant, double span, Load& load) const {
 }
 
 void Controller::add(Instant at, const Bodies& bodies, Load& load) const {
-  const bool held = spec_.period > 0;
-  if (held && !allocation_) {
-    for (std::size_t b = 0; b < load.port.size(); ++b) load.port[b] += held_.port[b];
-    load.efforts += held_.efforts;
-    return;
+  if (spec_.period > 0) return act_held(bodies, at.span, load);
+  // References have pieces of their own; they are continuous with their rates, so each time is seen by itself.
+  see(bodies, at.span);
+  const bool commanded = command(Instant(at.t, at.t, at.span), seen_);
+  if (allocation_)
+    for (Eigen::Index i = 0; i < inputs_.size(); ++i)
+      actuators_[static_cast<std::size_t>(i)].add(bodies, allocation_->inputs()[i], load);
+  else if (commanded)
+    act(bodies, at.span, load);
+}
+
+// What is held, on the plant: with another one's commands and `gain` times the difference to them where it is a copy.
+void Controller::act_held(const Bodies& plant, double span, Load& load) const {
+  for (Eigen::Index i = 0; i < inputs_.size(); ++i) {
+    const double from = other_ ? other_->inputs_[i] : 0, input = from + (other_ ? gain_ : 1) * (inputs_[i] - from);
+    actuators_[static_cast<std::size_t>(i)].add(plant, input, load);
   }
-  if (!held) {
-    // References have pieces of their own; they are continuous with their rates, so each time is seen by itself.
-    see(bodies, at.span);
-    const bool commanded = command(Instant(at.t, at.t, at.span), seen_);
-    if (!allocation_) {
-      if (commanded) act(bodies, at.span, load);
-      return;
-    }
+  if (allocation_) return;
+  command_ = held_;
+  for (std::size_t b = 0; b < bodies_.size(); ++b) {
+    Wrench& w = command_.port[b];
+    if (other_) w = other_->held_.port[b] + gain_ * (w - other_->held_.port[b]);
+    if (spec_.with_body) w = in_axes(plant[bodies_[b].plant].q_WB, w);
   }
-  const VecX& inputs = held ? inputs_ : allocation_->inputs();
-  for (std::size_t i = 0; i < actuators_.size(); ++i) actuators_[i].add(bodies, inputs[static_cast<Eigen::Index>(i)], load);
+  if (other_) command_.efforts = other_->held_.efforts + gain_ * (held_.efforts - other_->held_.efforts);
+  act(plant, span, load);
 }
 
 double Controller::next_event(double t) const {
@@ -210,30 +248,75 @@ std::string Controller::objection(Instant at, const Bodies& bodies) {
 // A law that is asked at ticks has only what it sees there to go by.
 void Controller::settle(double t, const Bodies& bodies) {
   see(bodies);
-  const bool due = spec_.period > 0 && t >= due_ - 1e-9 * spec_.period;
-  if (spec_.delay == 0 && spec_.noise.none() && (due || !(spec_.period > 0))) law_->settle(t, seen_);
-  if (!due) return;
-  tick(t, bodies);
+  if (!(spec_.period > 0)) {
+    tell_at_once(t);
+    return;
+  }
+  if (t < due_ - 1e-9 * spec_.period) return;
+  tick(t);
   due_ = next_event(t);
 }
 
-void Controller::tick(double t, const Bodies& plant) {
-  held_.clear();
+// At every instant: commands act as they are but for what actuators make of them.
+void Controller::tell_at_once(double t) {
+  if (!allocation_ || !law_->observes()) return law_->settle(t, seen_);
+  const auto acts_now = [&](Load& load) {
+    command(t, seen_);
+    acting(held_, allocation_->inputs(), seen_, load);
+  };
+  acts_now(last_);
+  law_->acted(first_, last_);
+  law_->settle(t, seen_);
+  acts_now(first_);
+}
+
+void Controller::tick(double t) {
+  Past& oldest = past_[static_cast<std::size_t>(ticks_++ % static_cast<long>(past_.size()))];
   const Measurement::Seen* seen = measurement_.look(t, seen_);
-  if (seen == nullptr) return;
-  if (spec_.delay > 0 || !spec_.noise.none()) law_->settle(seen->t, seen->bodies);
-  const bool commanded = command(seen->t, seen->bodies);
-  if (!allocation_) {
-    if (commanded) act(plant, 0, held_);
-    return;
+  if (seen != nullptr) {
+    tell(oldest, seen->bodies);
+    law_->settle(seen->t, seen->bodies);
+    const bool commanded = command(seen->t, seen->bodies);
+    hold(seen->bodies, commanded);
+    if (allocation_) look(t, commanded);
   }
+  if (law_->observes()) oldest.held = held_, oldest.inputs = inputs_;
+}
+
+// What acted between the tick before and this one, both as far back as what is seen.
+void Controller::tell(const Past& past, const Bodies& seen) {
+  if (!law_->observes()) return;
+  acting(past.held, past.inputs, arrived_++ > 0 ? before_ : seen, first_);
+  acting(past.held, past.inputs, seen, last_);
+  law_->acted(first_, last_);
+  before_ = seen;
+}
+
+// The load of a held command, or of inputs, on nominal bodies.
+void Controller::acting(const Load& held, const VecX& inputs, const Bodies& nominal, Load& out) const {
+  out = held;
+  if (allocation_) out.clear();
+  for (std::size_t b = 0; b < nominal.size() && spec_.with_body; ++b) out.port[b] = in_axes(nominal[b].q_WB, out.port[b]);
+  for (Eigen::Index i = 0; i < inputs.size(); ++i)
+    allocation_->actuators()[static_cast<std::size_t>(i)].add(nominal, inputs[i], out);
+}
+
+// What is held until the next tick; where the law had no command it asks for nothing.
+void Controller::hold(const Bodies& seen, bool commanded) {
   for (Eigen::Index i = 0; i < inputs_.size(); ++i) {
     const ActuatorSpec& spec = actuators_[static_cast<std::size_t>(i)].spec();
     const double most = spec.rate * spec_.period, kept = spec.lag > 0 ? std::exp(-spec_.period / spec.lag) : 0.0;
     const double way = (1 - kept) * (allocation_->inputs()[i] - inputs_[i]);
     inputs_[i] = spec.is_instant() ? allocation_->inputs()[i] : inputs_[i] + std::clamp(way, -most, most);
   }
-  look(t, commanded);
+  if (allocation_) return;
+  if (!commanded) command_.clear();
+  const double kept = spec_.lag > 0 ? std::exp(-spec_.period / spec_.lag) : 0.0;
+  for (std::size_t b = 0; b < seen.size(); ++b) {
+    if (spec_.with_body) command_.port[b] = in_axes(seen[b].q_WB.conjugate(), command_.port[b]);
+    held_.port[b] = command_.port[b] + kept * (held_.port[b] - command_.port[b]);
+  }
+  held_.efforts = command_.efforts + kept * (held_.efforts - command_.efforts);
 }
 
 // What became of the last command on its way.

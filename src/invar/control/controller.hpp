@@ -19,6 +19,8 @@ struct ControllerSpec {
   std::vector<ActuatorSpec> actuators;
   NoiseSpec noise;         ///< of what is seen; needs a period
   double delay = 0;        ///< s between what is seen and the command for it, a whole number of periods
+  double lag = 0;          ///< s; without actuators: commands follow like a first-order filter; needs a period
+  bool with_body = false;  ///< held wrenches turn with their bodies; otherwise they keep World axes
   std::string where = {};  ///< in which file and line it is told; empty: by a program
 };
 
@@ -30,12 +32,11 @@ Bodies seen_as(const Model& nominal, const Model& plant, const Bodies& bodies);
 std::string flaw(const ControllerSpec& spec);
 
 /// A law at work on a plant. It sees the plant's bodies of the names that its nominal model has (frames are the same, masses and
-/// centres of mass need not be) and acts on bodies and joints by name. A held command keeps its wrenches in World axes and its
-/// efforts on their freedoms.
-/// With actuators the command is allocated to their inputs on the nominal model, and the actuators of the same names act on the
-/// plant; held are the inputs, so that a thruster turns with its frame. A lag and a limit of rate move the held input at every
-/// tick: all but e^(-period/lag) of the way to the allocated one, at most period times rate far. With a delay nothing is
-/// commanded before it has passed.
+/// centres of mass need not be) and acts on bodies and joints by name. A held command keeps its wrenches about the nominal
+/// centres of mass, in World axes or in those of the bodies, and its efforts on their freedoms. With actuators the command is
+/// allocated to their inputs on the nominal model, and the actuators of the same names act on the plant; held are the inputs, so
+/// that a thruster turns with its frame. A lag and a limit of rate move the held input at every tick: all but e^(-period/lag) of
+/// the way to the allocated one, at most period times rate far. With a delay nothing is commanded before it has passed.
 class Controller final : public Environment {
  public:
   /// Refuses a plant that lacks a body of the nominal model, a joint that has other freedoms, or anything that an actuator acts
@@ -52,6 +53,12 @@ class Controller final : public Environment {
   void settle(double t, const Bodies& bodies);
   /// What the plant did at a recorded instant.
   void witness(double t, const Evaluation& plant);
+
+  /// Goes on with a plant whose inertias were edited; what is known of the nominal model stays as it is.
+  Result<void> rebind(const Model& plant);
+  /// From now on acts with the commands of another one of the same kind, and `gain` times what its own differ from them: how a
+  /// copy of a loop is tried with more gain than it knows of. Both must be sampled; the other one outlives it and settles first.
+  void differ_from(const Controller& other, double gain) { other_ = &other, gain_ = gain; }
 
   const std::string& name() const { return spec_.name; }
   ControlLaw& law() { return *law_; }
@@ -75,14 +82,24 @@ class Controller final : public Environment {
     int nominal, plant;
     int v0, nv;  // its freedoms in the plant
   };
-  Controller(const ControllerSpec& spec, const Model& plant, double start, int delay, std::uint64_t seed);
+  Controller(const ControllerSpec& spec, double start, int delay, std::uint64_t seed);
   void add_errors();
   Result<void> pair(const Model& plant);
   Result<void> equip(const Model& plant);
+  Result<std::vector<Actuator>> actuators_of(const Model& plant) const;
   void see(const Bodies& plant, double span = 0) const;
   bool command(Instant at, const Bodies& seen) const;
   void act(const Bodies& plant, double span, Load& load) const;
-  void tick(double t, const Bodies& plant);
+  void act_held(const Bodies& plant, double span, Load& load) const;
+  struct Past {
+    Load held;
+    VecX inputs;
+  };
+  void tick(double t);
+  void tell(const Past& past, const Bodies& seen);
+  void tell_at_once(double t);
+  void hold(const Bodies& seen, bool commanded);
+  void acting(const Load& held, const VecX& inputs, const Bodies& nominal, Load& out) const;
   void look(double t, bool commanded);
 
   ControllerSpec spec_;
@@ -91,11 +108,17 @@ class Controller final : public Environment {
   std::vector<BodyPair> bodies_;   // per nominal body
   std::vector<JointPair> joints_;  // of the same name
   Measurement measurement_;
-  std::vector<Actuator> actuators_;  // on the plant
-  Load held_;                        // on the plant
-  VecX inputs_;                      // per actuator
-  double due_;                       // s; next command
-  Certificate way_;                  // of commands
+  std::vector<Actuator> actuators_;    // on the plant
+  Load held_;                          // on nominal bodies, in the axes in which it is held, and freedoms
+  VecX inputs_;                        // per actuator
+  std::vector<Past> past_;             // a ring over the delay: what acted after each of the last ticks, for laws that observe
+  long ticks_ = 0, arrived_ = 0;       // counted; of those, with something to see
+  Bodies before_;                      // seen at the tick before
+  Load first_, last_;                  // what acted since then
+  const Controller* other_ = nullptr;  // with whose commands it acts, and how many times what differs from them
+  double gain_ = 1;
+  double due_;       // s; next command
+  Certificate way_;  // of commands
   int given_ = -1, allocated_ = -1, limited_ = -1, late_ = -1;
   mutable bool lost_ = false;  // a command, since the last look
   std::vector<Reading> readings_;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every law has a V of its own, along q̈ = a_0(ν, ν) + Γ⁻¹ (Q + d) with d from the plant's accelerations:
-//   sliding          V = ½ sᵀ Γ s                   V̇ = -sᵀ K s - sᵀ κ sat(s/ε) + sᵀ d               B (24)
+//   sliding          V = ½ sᵀ Γ s                   V̇ = -sᵀ K_d s - sᵀ κ sat(s/ε) + sᵀ d             B (24)
 //   computed torque  V = ½ ėᵀ ė + ½ eᵀ P e          V̇ = -ėᵀ D ė + ėᵀ (Γ⁻¹ d - K_i z)
 //   PD and gravity   V = ½ ėᵀ Γ ė + ½ eᵀ P e        V̇ = ėᵀ (Q + P e + d - r),   r = Γ q̈_d + C q̇_d - Q_e
 // With the reference at rest the last is -ėᵀ D ė and what dampers of the mechanism take. Integral action adds ½ zᵀ K_i z to the
-// first; V of the other two need not fall then.
+// first; V of the other two need not fall then. K_d is K, and the rate times Γ where one is given. With an observer d - 𝒥ᵀ r
+// stands in the place of d. The remainder e is what each equation of errors leaves over, κ sat(s/ε) not counted, since that only
+// helps:
+//   sliding          e = Γ (q̈ - q̈_r) + C s + K_d s + κ sat(s/ε)
+//   computed torque  e = Γ (ë + D ė + P e)
+//   PD and gravity   e = Γ ë + C ė + D ė + P e
 //
 // Round-off. Efforts are known to that of the forces that they are sums of: w_k = Σ_b |𝒥_bk| |force on b| + |Q_k|. Γ x and q̈ are
 // solutions with Γ⁻¹, whose error is |Γ| |Γ⁻¹| w round-offs (Higham, Accuracy and Stability, section 10.1), component by
@@ -67,6 +72,12 @@ void JointLaw::state_readings() {
   V_dot_ = read({"V_dot", energy ? "W" : "SI, mixed", "its derivative, from the accelerations of the plant"});
   promised_ = read({"V_dot_promised", energy ? "W" : "SI, mixed", promise});
   if (is_robust()) layer_ = read({"layer", "1", "largest |s_i|/ε_i: above 1 outside the boundary layer"});
+  remains_ =
+      read({"remainder", "N/sqrt(kg)", "sqrt(eᵀ Γ⁻¹ e) of the loop's remainder e, what its equation of errors leaves over"});
+  if (observer_.on()) {
+    found_ = read({"observed", "N/sqrt(kg)", "|r|_A of the load that the momentum observer finds"});
+    missed_ = read({"unobserved", "N/sqrt(kg)", "|d - r|_A, what it has not found"});
+  }
   wanted_at_ = values().size();
   for (const Tracking& t : tracking_) read({"reference_" + t.name, t.unit, "where the freedom is wanted"});
 }
@@ -81,11 +92,11 @@ void JointLaw::state_clauses() {
   const char* unit = spec_.kind == Kind::ComputedTorque ? "SI, mixed" : "W";
   if (is_robust())
     falls_ = certificate_.add({"V_falls", "V_dot, less the κ ε/4 of every freedom within its boundary layer", unit, 0, {}});
-  else if (is_sliding() || !integrates_)
+  else if ((is_sliding() || !integrates_) && !spec_.bound.known())
     falls_ = certificate_.add({"V_falls", "V_dot", unit, 0, {}});
   if (is_robust())
     robust_ = certificate_.add({"kappa_exceeds_disturbance", "|d_i| - κ_i", "N m or N", 0, names});
-  else
+  else if (!spec_.bound.known())
     robust_ = certificate_.add(
         {"disturbance_is_absent", "|d_i|, what acts on a freedom beyond the law and its model", "N m or N", 0, names});
   if (spec_.kind == Kind::PdGravity)
@@ -93,6 +104,9 @@ void JointLaw::state_clauses() {
   if (integrates_)
     bounded_ = certificate_.add(
         {"integral_within_limit", "how far the integral is beyond what it may push with, over that", "1", 0, names});
+  if (observer_.on())
+    resolved_ = certificate_.add({"observer_is_resolved", "time between two looks of the observer, times its rate", "1", 1, {}});
+  remainder_.state(certificate_);
 }
 
 // Γ, forces at play in every freedom, and the accelerations that they could make.
@@ -125,42 +139,57 @@ double JointLaw::rate_at_play(std::size_t i, double rate) const {
   return std::abs(v_[k]) + std::abs(v_d_[k]) + rate * (std::abs(q) + std::abs(wanted_[k]));
 }
 
+// sqrt(xᵀ Γ x): of efforts e with x = Γ⁻¹ e it is |e|_A.
+double JointLaw::weighed_size(const VecX& x) {
+  weigh(x);
+  const double square = weighed_.dot(x);
+  return std::sqrt(square < 0 ? 0.0 : square);
+}
+
 JointLaw::Fall JointLaw::sliding_fall() {
   // V̇ = sᵀ Γ (q̈ - q̈_r) + sᵀ C s, and C s = -Γ a_0 of the field of s, without forces.
   Fall fall;
   field_of(s_, w_);
   if (!free_acceleration(w_, false, free_).ok()) return fall;
   weigh(s_);
-  fall.V = 0.5 * weighed_.dot(s_), fall.rate = weighed_.dot(vdot_ - a_r_) - weighed_.dot(free_);
-  fall.promised = s_.dot(d_), fall.power = 0, fall.outside = 0, fall.within = 0;
+  const double square = weighed_.dot(s_);
+  fall.V = 0.5 * square, fall.rate = weighed_.dot(vdot_ - a_r_) - weighed_.dot(free_);
+  fall.promised = s_.dot(d_) - s_.dot(Q_r_) - spec_.rate * square, fall.power = spec_.rate * square;
+  fall.outside = 0, fall.within = 0, fall.speed = std::sqrt(square);
+  free_ = vdot_ - a_r_ - free_ + spec_.rate * s_;
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     const JointAim& aim = spec_.aims[i];
     const double taken = s_[k] * (aim.gain * s_[k] + aim.robust * saturated(i)), held = aim.integral * z_[k];
     fall.promised -= taken;
+    free_.noalias() += (aim.gain * s_[k] + aim.robust * saturated(i)) * mobility_.col(k);
     fall.V += 0.5 * held * z_[k], fall.rate += held * s_[k];
     fall.power += rate_at_play(i, aim.rate) * (at_play_[k] + std::abs(held)) + taken;
     if (!(aim.robust > 0)) continue;
     keep_largest(fall.outside, std::abs(s_[k]) / aim.layer);
     if (std::abs(s_[k]) <= aim.layer) fall.within += 0.25 * aim.robust * aim.layer;
   }
+  fall.remainder = weighed_size(free_);
   return fall;
 }
 
 JointLaw::Fall JointLaw::linear_fall() {
   Fall fall;
   fall.V = fall.rate = fall.promised = fall.power = fall.outside = fall.within = 0;
-  free_.noalias() = mobility_ * d_;  // Γ⁻¹ d
+  pulled_ = d_ - Q_r_;
+  free_.noalias() = mobility_ * pulled_;  // Γ⁻¹ (d - 𝒥ᵀ r)
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     const JointAim& aim = spec_.aims[i];
     const double wanted = a_d_[k], pulled = aim.stiffness * e_[k], held = aim.integral * z_[k];
     fall.V += 0.5 * (e_dot_[k] * e_dot_[k] + pulled * e_[k]);
     fall.rate += e_dot_[k] * (vdot_[k] - wanted + pulled);
+    pulled_[k] = vdot_[k] - wanted + pulled + aim.damping * e_dot_[k];
     fall.promised += e_dot_[k] * (free_[k] - held - aim.damping * e_dot_[k]);
     fall.power += rate_at_play(i, 0) * (pushed_[k] + std::abs(wanted) + aim.stiffness * rate_at_play(i, 1) + std::abs(held) +
                                         aim.damping * rate_at_play(i, 0));
   }
+  fall.remainder = weighed_size(pulled_), fall.speed = weighed_size(e_dot_);
   return fall;
 }
 
@@ -171,6 +200,8 @@ JointLaw::Fall JointLaw::resting_fall() {
   if (!free_acceleration(w_, false, free_).ok()) return fall;
   weigh(e_dot_);
   fall.V = 0.5 * weighed_.dot(e_dot_), fall.rate = weighed_.dot(vdot_ - a_d_) - weighed_.dot(free_);
+  fall.speed = std::sqrt(2 * fall.V);
+  pulled_ = vdot_ - a_d_ - free_ + spec_.rate * e_dot_;
   // r = Γ (q̈_d - a_0(ν, ν_d)).
   field_of(v_d_, w_);
   if (!free_acceleration(w_, true, free_).ok()) return {};
@@ -181,9 +212,11 @@ JointLaw::Fall JointLaw::resting_fall() {
     const auto k = static_cast<Eigen::Index>(i);
     const double pulled = spec_.aims[i].stiffness * e_[k];
     fall.V += 0.5 * pulled * e_[k], fall.rate += pulled * e_dot_[k];
+    pulled_.noalias() += (pulled + spec_.aims[i].damping * e_dot_[k]) * mobility_.col(k);
     fall.promised += e_dot_[k] * (Q_[k] + pulled + d_[k] - weighed_[k]);
     fall.power += rate_at_play(i, 0) * (at_play_[k] + std::abs(weighed_[k]) + spec_.aims[i].stiffness * rate_at_play(i, 1));
   }
+  fall.remainder = weighed_size(pulled_);
   return fall;
 }
 
@@ -206,8 +239,9 @@ void JointLaw::witness(const Witness& seen) {
     const auto k = static_cast<Eigen::Index>(i);
     const double size = std::abs(d_[k]);
     keep_largest(largest_d_[k], size);
-    certificate_.look(robust_, seen.t, size - (is_robust() ? spec_.aims[i].robust : 0.0), static_cast<int>(i),
-                      round_off(at_play_[k]));
+    if (robust_ >= 0)
+      certificate_.look(robust_, seen.t, size - (is_robust() ? spec_.aims[i].robust : 0.0), static_cast<int>(i),
+                        round_off(at_play_[k]));
     if (still_ >= 0) certificate_.look(still_, seen.t, std::abs(v_d_[k]), static_cast<int>(i));
     tracking_[i].look(seen.t, e_[k]);
     show(wanted_at_ + i, wanted_[k]);
@@ -221,6 +255,19 @@ void JointLaw::witness(const Witness& seen) {
   most_ = std::max(most_, 1 / eigen_.eigenvalues()[0]);
   show(V_, fall.V), show(V_dot_, fall.rate), show(promised_, fall.promised);
   if (is_robust()) show(layer_, fall.outside);
+  show(remains_, fall.remainder);
+  remainder_.look(seen.t, fall.remainder, fall.speed, certificate_);
+  if (observer_.on()) look_at_observer();
+}
+
+void JointLaw::look_at_observer() {
+  free_.noalias() = mobility_ * Q_r_;
+  const double found = weighed_size(free_);
+  show(found_, found);
+  keep_largest(observed_most_, found);
+  pulled_ = d_ - Q_r_;
+  free_.noalias() = mobility_ * pulled_;
+  show(missed_, weighed_size(free_));
 }
 
 // V̇ <= -k |s|² + Σ (d̄_i - κ_i)₊ |s_i| + Σ κ_i ε_i/4: outside the root of the right side V falls, and V's ellipsoid lies within
@@ -229,7 +276,7 @@ void JointLaw::conclude() {
   double gain = std::numeric_limits<double>::infinity(), rate = gain, excess = 0, inside = 0;
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
     const JointAim& aim = spec_.aims[i];
-    gain = std::min(gain, aim.gain), rate = std::min(rate, aim.rate);
+    gain = std::min(gain, aim.gain + spec_.rate * least_), rate = std::min(rate, aim.rate);
     excess += std::pow(std::max(0.0, largest_d_[static_cast<Eigen::Index>(i)] - aim.robust), 2);
     inside += 0.25 * aim.robust * aim.layer;
   }
@@ -237,14 +284,19 @@ void JointLaw::conclude() {
   const double radius = (excess + std::sqrt(excess * excess + 4 * gain * inside)) / (2 * gain);
   const double bound = std::sqrt(most_ / least_) * radius;
   const char* domain = "over the states looked at in this run";
-  certificate_.findings = {{"gamma_least", least_, "SI, mixed", fmt::format("smallest eigenvalue of Γ {}", domain)},
-                           {"gamma_most", most_, "SI, mixed", fmt::format("largest eigenvalue of Γ {}", domain)}};
+  std::vector<Finding>& findings = certificate_.findings;
+  findings.push_back({"gamma_least", least_, "SI, mixed", fmt::format("smallest eigenvalue of Γ {}", domain)});
+  findings.push_back({"gamma_most", most_, "SI, mixed", fmt::format("largest eigenvalue of Γ {}", domain)});
   for (std::size_t i = 0; i < spec_.aims.size(); ++i)
-    certificate_.findings.push_back({"d_" + name_of(model_, spec_.aims[i]), largest_d_[static_cast<Eigen::Index>(i)], "N m or N",
-                                     fmt::format("largest |d| {}, from the plant's accelerations", domain)});
-  if (spec_.kind != Kind::SlotineLi || integrates_) return;
-  certificate_.findings.push_back({"bound_on_s", bound, "rad/s, m/s", "ultimate bound from B (24) with the numbers above"});
-  certificate_.findings.push_back({"bound_on_e", bound / rate, "rad, m", "the same through B (15): the bound on s over Λ"});
+    findings.push_back({"d_" + name_of(model_, spec_.aims[i]), largest_d_[static_cast<Eigen::Index>(i)], "N m or N",
+                        fmt::format("largest |d| {}, from the plant's accelerations", domain)});
+  if (observer_.on()) {
+    findings.push_back({"observed", observed_most_, "N/sqrt(kg)", fmt::format("largest |r|_A {}", domain)});
+    findings.push_back({"observer_lag", 1 / spec_.observer, "s", "time constant with which r follows d"});
+  }
+  if (spec_.kind != Kind::SlotineLi || integrates_ || observer_.on()) return;
+  findings.push_back({"bound_on_s", bound, "rad/s, m/s", "ultimate bound from B (24) with the numbers above"});
+  findings.push_back({"bound_on_e", bound / rate, "rad, m", "the same through B (15): the bound on s over Λ"});
 }
 
 }  // namespace invar

@@ -26,13 +26,18 @@ JointLaw::JointLaw(const Model& model, JointLawSpec spec)
       port_(known_),
       unit_(VecX::Zero(model.nv())),
       all_(unit_),
-      integral_(static_cast<Eigen::Index>(spec_.aims.size())) {
+      integral_(static_cast<Eigen::Index>(spec_.aims.size())),
+      observer_(model, spec_.observer),
+      remainder_(spec_.bound, is_sliding() ? spec_.rate : 0.0),
+      own_(known_),
+      no_port_(known_),
+      efforts_(unit_) {
   const auto n = static_cast<Eigen::Index>(spec_.aims.size());
   mobility_ = MatX::Identity(n, n);
   factor_.compute(mobility_);
   eigen_.compute(mobility_);
   wanted_ = e_ = e_dot_ = s_ = v_ = v_d_ = v_r_ = a_d_ = a_r_ = a_0_ = Q_ = d_ = largest_d_ = weighed_ = z_ = VecX::Zero(n);
-  vdot_ = free_ = at_play_ = pushed_ = wanted_;
+  vdot_ = free_ = at_play_ = pushed_ = Q_r_ = pulled_ = wanted_;
   gamma_ = mobility_;
   for (const JointAim& aim : spec_.aims) {
     integrates_ = integrates_ || aim.integral > 0;
@@ -168,11 +173,39 @@ Verdict JointLaw::law(double t) {
     if (spec_.kind == Kind::PdGravity) Q_[k] -= aim.stiffness * e_[k] + aim.damping * e_dot_[k];
     if (spec_.kind != Kind::ComputedTorque) Q_[k] -= aim.integral * z_[k];
   }
+  if (spec_.rate > 0) weigh(sliding ? s_ : e_dot_), Q_ -= spec_.rate * weighed_;
+  if (observer_.on())
+    if (const Verdict verdict = observe(t); !verdict.ok()) return verdict;
   return Q_.allFinite() ? Verdict{} : Verdict{Status::NotFinite, -1, spec_.aims[0].joint, 0};
 }
 
+// 𝒥ᵀ r off the efforts: Γ⁻¹ 𝒥ᵀ r is what r does along the columns of 𝒥 Γ⁻¹.
+Verdict JointLaw::observe(double t) {
+  for (Wrench& w : own_) w = Wrench{};
+  inverse_.add_own_forces(false, own_);
+  efforts_.setZero();
+  for (std::size_t i = 0; i < spec_.aims.size(); ++i)
+    efforts_[model_.joints()[static_cast<std::size_t>(spec_.aims[i].joint)].v0 + spec_.aims[i].freedom] =
+        Q_[static_cast<Eigen::Index>(i)];
+  if (const Verdict verdict = observer_.look(t, inverse_, own_, no_port_, efforts_); !verdict.ok()) return verdict;
+  for (std::size_t i = 0; i < Y_.size(); ++i) {
+    double& along = free_[static_cast<Eigen::Index>(i)] = 0;
+    for (std::size_t b = 0; b < own_.size(); ++b)
+      along += observer_.load()[b].force.dot(Y_[i][b].a_WC) + observer_.load()[b].moment.dot(Y_[i][b].alpha_WB);
+  }
+  weigh(free_);
+  Q_r_ = weighed_;
+  Q_ -= Q_r_;
+  return {};
+}
+
 void JointLaw::settle(Instant at, const Bodies& bodies) {
-  if (!integrates_ || !look(at, bodies).ok()) return;
+  if ((!integrates_ && !observer_.on()) || !look(at, bodies).ok()) return;
+  if (observer_.on() && law(at.t).ok()) {
+    certificate_.look(resolved_, at.t, observer_.stride());
+    observer_.take(at.t, inverse_, own_, no_port_, efforts_);
+  }
+  if (!integrates_) return;
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     const JointAim& aim = spec_.aims[i];

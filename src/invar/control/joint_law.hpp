@@ -4,6 +4,7 @@
 
 #include "invar/control/control_law.hpp"
 #include "invar/control/integral.hpp"
+#include "invar/control/momentum_observer.hpp"
 #include "invar/mech/constrained_inverse.hpp"
 
 namespace invar {
@@ -32,6 +33,11 @@ struct JointLawSpec {
   Kind kind = Kind::SlotineLi;
   std::vector<JointAim> aims;  ///< as many as the nominal mechanism has freedoms, independent of each other
   bool model = true;           ///< false: feedback alone, without Γ, h and Q_e
+  /// κ of K_d = K + κ Γ, 1/s, in the place of K (sliding laws) or of the damping (PD): every freedom has the same rate, and with
+  /// it alone V of the sliding laws falls like exp(-2 κ t). Computed torque has its gains per unit of inertia anyway.
+  double rate = 0;
+  double observer = 0;        ///< k_o, 1/s: of a momentum observer, whose r is taken off the efforts; 0: none
+  RemainderBound bound = {};  ///< what is known of the loop's remainder before it runs
 };
 
 /// Laws in the independent freedoms q of any mechanism, closed chains included: paper B's, and two to compare with.
@@ -41,7 +47,8 @@ struct JointLawSpec {
 ///   Γ q̈_r + C q̇_r - Q_e = Γ (q̈_r - a_0(ν, ν_r)),     Γ q̈_r + h - Q_e = Γ (q̈_r - a_0(ν, ν)).
 /// Certificate (joint_certificate.cpp): a V for every law, V̇ against what it promises with the d that acted, found from the
 /// plant's accelerations; κ > |d|, or no d where the law has no κ; all but for round-off of the forces at play.
-/// With integral action Q gets -K_i z and V gets ½ zᵀ K_i z; V̇ stays as it is, and a constant d is rejected.
+/// With integral action Q gets -K_i z and V gets ½ zᵀ K_i z; V̇ stays as it is, and a constant d is rejected. With a momentum
+/// observer Q gets -𝒥ᵀ r, and V̇ has d - 𝒥ᵀ r in the place of d. What neither knows of is in the loop's remainder.
 /// Angles are compared modulo a turn.
 class JointLaw final : public ControlLaw {
  public:
@@ -53,6 +60,9 @@ class JointLaw final : public ControlLaw {
 
   Verdict command(Instant at, const Bodies& bodies, Load& out) override;
   void settle(Instant at, const Bodies& bodies) override;
+  bool observes() const override { return observer_.on(); }
+  void acted(const Load& first, const Load& last) override { observer_.acted(first, last); }
+  const Remainder* remainder() const override { return &remainder_; }
   void witness(const Witness& seen) override;
   void conclude() override;
 
@@ -67,16 +77,21 @@ class JointLaw final : public ControlLaw {
   void known(bool at_rest);
   Verdict free_acceleration(const Accelerations& w, bool forces, VecX& a);
   Verdict law(double t);
+  Verdict observe(double t);
   double saturated(std::size_t i) const;
   void state_readings();
   void state_clauses();
 
   bool is_sliding() const { return spec_.kind == JointLawSpec::Kind::SlotineLi || spec_.kind == JointLawSpec::Kind::Robust; }
   bool is_robust() const { return robust_law_; }
-  /// V, V̇, what was promised of it; the power that its terms add up to; largest |s|/ε; what boundary layers may add.
+  /// V, V̇, what was promised of it; the power that its terms add up to; largest |s|/ε; what boundary layers may add; |s|_Γ or
+  /// its like, and |e|_A of the remainder.
   struct Fall {
-    double V = std::numeric_limits<double>::quiet_NaN(), rate = V, promised = V, power = V, outside = V, within = V;
+    double V = std::numeric_limits<double>::quiet_NaN(), rate = V, promised = V, power = V, outside = V, within = V, speed = V,
+           remainder = V;
   };
+  double weighed_size(const VecX& accelerations);
+  void look_at_observer();
   Fall sliding_fall();
   Fall linear_fall();
   Fall resting_fall();
@@ -98,9 +113,16 @@ class JointLaw final : public ControlLaw {
   MatX gamma_;                           // Γ
   Integral integral_;
   VecX z_;
-  bool integrates_ = false, robust_law_ = false;              // any K_i; any κ
-  std::size_t V_, V_dot_, promised_, layer_ = 0, wanted_at_;  // the last: of the first freedom, the others follow
-  int defined_, exact_, falls_ = -1, robust_, still_ = -1, bounded_ = -1;
+  MomentumObserver observer_;
+  Remainder remainder_;
+  Port own_, no_port_;  // what acts by itself; nothing
+  VecX Q_r_, efforts_;  // what the observer takes off; efforts without it, on all freedoms of the model
+  VecX pulled_;         // accelerations that errors ask for
+  double observed_most_ = 0;
+  bool integrates_ = false, robust_law_ = false;  // any K_i; any κ
+  std::size_t V_, V_dot_, promised_, layer_ = 0, remains_, found_ = 0, missed_ = 0;
+  std::size_t wanted_at_;  // of the first freedom, the others follow
+  int defined_, exact_, falls_ = -1, robust_ = -1, still_ = -1, bounded_ = -1, resolved_ = -1;
   double least_ = std::numeric_limits<double>::infinity(), most_ = 0;  // eigenvalues of Γ seen
 };
 

@@ -10,6 +10,26 @@
 #include "invar/base/largest.hpp"
 
 namespace invar {
+namespace {
+
+// sᵀ K_d s >= rate |s|²_M: the smallest over bodies and directions.
+double rate_of(const Model& model, const PortGains& gains) {
+  double rate = std::numeric_limits<double>::infinity();
+  for (const Body& b : model.bodies()) {
+    const Vec3 moments = Eigen::SelfAdjointEigenSolver<Mat3>(b.inertia.I_C, Eigen::EigenvaluesOnly).eigenvalues();
+    rate = std::min({rate, gains.rate + gains.linear / b.inertia.mass, gains.rate + gains.angular / moments[2]});
+  }
+  return rate;
+}
+
+double work(const Port& port, const Accelerations& x) {
+  double sum = 0;
+  for (std::size_t b = 0; b < port.size(); ++b) sum += port[b].force.dot(x[b].a_WC) + port[b].moment.dot(x[b].alpha_WB);
+  return sum;
+}
+
+}  // namespace
+
 PortLaw::PortLaw(const Model& model, const PortGains& gains)
     : inverse_(model),
       model_(model),
@@ -19,34 +39,53 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
       s_(nu_r_),
       integral_(6 * static_cast<Eigen::Index>(model.bodies().size())),
       z_(nu_r_),
-      port_(model.bodies().size()),
-      disturbance_(port_),
-      moved_(nu_r_) {
+      observer_(model, gains.observer),
+      remainder_(gains.bound, rate_of(model, gains)),
+      no_efforts_(VecX::Zero(model.nv())),
+      own_(model.bodies().size()),
+      port_(own_),
+      observed_(own_),
+      disturbance_(own_),
+      rest_(own_),
+      moved_(nu_r_),
+      rate_(rate_of(model, gains)) {
   V_ = read({"V", "J", "kinetic energy of s, the velocity beyond its reference, and what the integral holds"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
-  promised_ = read({"V_dot_promised", "W", "-sᵀ K_d s + sᵀ d with the disturbance d that acted"});
+  promised_ = read({"V_dot_promised", "W",
+                    observer_.on() ? "-sᵀ K_d s + sᵀ (d - r) with the disturbance d that acted and the r of the observer"
+                                   : "-sᵀ K_d s + sᵀ d with the disturbance d that acted"});
   by_joints_ = read({"V_dot_by_joints", "W", "power of the joint reactions along the reference velocity"});
+  remains_ = read({"remainder", "N/sqrt(kg)", "|e|_A of the loop's remainder e = M(ν' - ν_r') + C s + K_d s"});
+  if (observer_.on()) {
+    found_ = read({"observed", "N/sqrt(kg)", "|r|_A of the load that the momentum observer finds"});
+    missed_ = read({"unobserved", "N/sqrt(kg)", "|d - r|_A, what it has not found"});
+  }
   evaluated_ = certificate_.add({"law_is_defined", "the law can be evaluated", "1", 0, {}});
   allowed_ = certificate_.add(
       {"reference_is_allowed", "J nu_r = 0: joints allow the reference velocity", "m/s", 0, names_of(model.joints())});
   exact_ = certificate_.add(
       {"V_dot_as_promised", "|V_dot + sᵀ K_d s - sᵀ d|, but for velocities of the plant that joints do not allow", "W", 0, {}});
-  falls_ = certificate_.add({"disturbance_is_absent", "|M A d|, what a disturbance d moves: without one V falls at every instant",
-                             "N", 0, names_of(model.bodies())});
+  if (!gains.bound.known())
+    falls_ =
+        certificate_.add({"disturbance_is_absent", "|M A d|, what a disturbance d moves: without one V falls at every instant",
+                          "N", 0, names_of(model.bodies())});
   if (gains.integrates())
     bounded_ = certificate_.add({"integral_within_limit", "how far the integral is beyond what it may push with, over that", "1",
                                  0, names_of(model.bodies())});
-  rate_ = std::numeric_limits<double>::infinity();
-  for (const Body& b : model.bodies()) {
-    const Vec3 moments = Eigen::SelfAdjointEigenSolver<Mat3>(b.inertia.I_C, Eigen::EigenvaluesOnly).eigenvalues();
-    rate_ = std::min({rate_, gains.rate + gains.linear / b.inertia.mass, gains.rate + gains.angular / moments[2]});
-  }
+  if (observer_.on())
+    resolved_ = certificate_.add({"observer_is_resolved", "time between two looks of the observer, times its rate", "1", 1, {}});
+  remainder_.state(certificate_);
 }
 
 // With |s| and |d| in the metrics of M and A, V̇ <= -rate |s|² + |s| |d|: outside |s| = |d|/rate V falls.
 void PortLaw::conclude() {
-  certificate_.findings = {{"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ A d) at the states looked at"}};
-  if (!proven_ || gains_.integrates()) return;
+  certificate_.findings.push_back(
+      {"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ A d) at the states looked at"});
+  if (observer_.on()) {
+    certificate_.findings.push_back({"observed", observed_most_, "N/sqrt(kg)", "largest |r|_A at the states looked at"});
+    certificate_.findings.push_back({"observer_lag", 1 / gains_.observer, "s", "time constant with which r follows d"});
+  }
+  if (!proven_ || gains_.integrates() || observer_.on() || gains_.bound.known()) return;
   certificate_.findings.push_back(
       {"rate", rate_, "1/s",
        "smallest of rate + linear/mass and rate + angular/largest moment over the bodies: sᵀ K_d s >= 2 rate V"});
@@ -69,17 +108,22 @@ std::string PortLaw::objection(Instant at, const Bodies& bodies) {
 Verdict PortLaw::law(Instant at, const Bodies& bodies) {
   if (const Verdict verdict = inverse_.at(bodies); !verdict.ok()) return verdict;
   if (const Verdict verdict = refer(at, nu_r_, nu_r_dot_); !verdict.ok()) return verdict;
-  for (Wrench& w : port_) w = Wrench{};
-  inverse_.add_own_forces(false, port_);
+  for (Wrench& w : own_) w = Wrench{};
+  inverse_.add_own_forces(false, own_);
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     const Body& body = model_.bodies()[b];
     s_[b] = {bodies[b].v_WC - nu_r_[b].a_WC, bodies[b].w_WB - nu_r_[b].alpha_WB};
     const Vec3 force = body.inertia.mass * (nu_r_dot_[b].a_WC - gains_.rate * s_[b].a_WC) - gains_.linear * s_[b].a_WC;
     const Vec3 moment = spun(body, bodies[b], nu_r_dot_[b].alpha_WB - gains_.rate * s_[b].alpha_WB) +
                         bodies[b].w_WB.cross(spun(body, bodies[b], nu_r_[b].alpha_WB)) - gains_.angular * s_[b].alpha_WB;
-    port_[b] = {moment - port_[b].moment, force - port_[b].force};
+    port_[b] = {moment - own_[b].moment, force - own_[b].force};
   }
   if (gains_.integrates()) integrate(at.t);
+  if (observer_.on()) {
+    if (const Verdict verdict = observer_.look(at.t, inverse_, own_, port_, no_efforts_); !verdict.ok()) return verdict;
+    observed_ = observer_.load();
+    for (std::size_t b = 0; b < port_.size(); ++b) port_[b] -= observed_[b];
+  }
   for (std::size_t b = 0; b < port_.size(); ++b)
     if (!port_[b].force.allFinite() || !port_[b].moment.allFinite()) return {Status::NotFinite, static_cast<int>(b), -1, 0};
   return {};
@@ -96,7 +140,13 @@ void PortLaw::integrate(double t) {
 
 void PortLaw::settle(Instant at, const Bodies& bodies) {
   choose_sides(at, bodies);
-  if (!gains_.integrates() || !law(at, bodies).ok()) return;
+  if ((!gains_.integrates() && !observer_.on()) || !law(at, bodies).ok()) return;
+  if (observer_.on()) {
+    certificate_.look(resolved_, at.t, observer_.stride());
+    for (std::size_t b = 0; b < port_.size(); ++b) rest_[b] = port_[b] + observed_[b];
+    observer_.take(at.t, inverse_, own_, rest_, no_efforts_);
+  }
+  if (!gains_.integrates()) return;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const auto block = 6 * static_cast<Eigen::Index>(b);
     const double linear = integral_.take<3>(at.t, block, s_[b].a_WC, gains_.most_force / gains_.integral_linear);
@@ -113,18 +163,37 @@ Verdict PortLaw::command(Instant at, const Bodies& bodies, Load& out) {
   return verdict;
 }
 
+// |f|_A = |A f|_M, since A M A = A: what joints carry of f leaves no more than its round-off. A f is in moved_ then.
+double PortLaw::size_of(const Port& port) {
+  if (!inverse_.apply(&port, nullptr, moved_).ok()) return std::numeric_limits<double>::quiet_NaN();
+  double square = 0;
+  for (std::size_t b = 0; b < moved_.size(); ++b) {
+    const Body& body = model_.bodies()[b];
+    square += body.inertia.mass * moved_[b].a_WC.squaredNorm() +
+              moved_[b].alpha_WB.dot(spun(body, inverse_.bodies()[b], moved_[b].alpha_WB));
+  }
+  return std::sqrt(square);
+}
+
 // The wrenches M A d of what disturbance_ moves, and their size in the metric of M⁻¹, which is that of A d in the metric of M.
 void PortLaw::look_at_disturbance(double t) {
-  double weighed = std::numeric_limits<double>::quiet_NaN();
-  LargestWrench largest{weighed, -1};
-  if (inverse_.apply(&disturbance_, nullptr, moved_).ok()) {
-    largest = largest_wrench(model_, inverse_.bodies(), moved_);
-    weighed = 0;
-    for (std::size_t b = 0; b < disturbance_.size(); ++b)
-      weighed += disturbance_[b].force.dot(moved_[b].a_WC) + disturbance_[b].moment.dot(moved_[b].alpha_WB);
-  }
-  certificate_.look(falls_, t, largest.size, largest.body, round_off(force_at_play_));
-  keep_largest(disturbance_most_, std::sqrt(weighed < 0 ? 0.0 : weighed));
+  const double size = size_of(disturbance_);
+  const LargestWrench largest = std::isnan(size) ? LargestWrench{size, -1} : largest_wrench(model_, inverse_.bodies(), moved_);
+  if (falls_ >= 0) certificate_.look(falls_, t, largest.size, largest.body, round_off(force_at_play_));
+  keep_largest(disturbance_most_, size);
+}
+
+// What the loop's error equation leaves over, and what of d the observer has not found.
+void PortLaw::look_at_remainder(double t, double kinetic) {
+  const double e = size_of(rest_);
+  show(remains_, e);
+  remainder_.look(t, e, std::sqrt(2 * kinetic), certificate_);
+  if (!observer_.on()) return;
+  for (std::size_t b = 0; b < rest_.size(); ++b) rest_[b] = disturbance_[b] - observed_[b];
+  show(missed_, size_of(rest_));
+  const double found = size_of(observed_);
+  show(found_, found);
+  keep_largest(observed_most_, found);
 }
 
 // Sizes of all forces (moments over the model's length) and of the velocities that s is a difference of; disturbance_ becomes
@@ -132,8 +201,7 @@ void PortLaw::look_at_disturbance(double t) {
 void PortLaw::weigh_terms(const Witness& seen) {
   const double length = model_.length(), gravity = model_.gravity().norm();
   const auto size = [length](const Wrench& w) { return w.force.norm() + w.moment.norm() / length; };
-  for (Wrench& w : disturbance_) w = Wrench{};
-  inverse_.add_own_forces(false, disturbance_);
+  disturbance_ = own_;
   force_at_play_ = speed_at_play_ = 0;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const Body& body = model_.bodies()[b];
@@ -157,7 +225,7 @@ void PortLaw::witness(const Witness& seen) {
   certificate_.look(evaluated_, seen.t, verdict.ok() ? 0 : 1);
   if (!verdict.ok()) return;
   weigh_terms(seen);
-  double V = 0, V_dot = 0, promised = 0;
+  double V = 0, V_dot = 0, promised = observer_.on() ? -work(observed_, s_) : 0.0, held = 0;  // the last by the integral
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const Body& body = model_.bodies()[b];
     const BodyState& at = seen.bodies[b];
@@ -166,13 +234,16 @@ void PortLaw::witness(const Witness& seen) {
     const Vec3 d = body.inertia.mass * a.a_WC - disturbance_[b].force;
     const Vec3 n = spun(body, at, a.alpha_WB) + at.w_WB.cross(spun(body, at, at.w_WB)) - disturbance_[b].moment;
     V += 0.5 * (body.inertia.mass * s.squaredNorm() + z.dot(spun(body, at, z)));
-    V_dot += body.inertia.mass * s.dot(a.a_WC - nu_r_dot_[b].a_WC) +
-             z.dot(spun(body, at, a.alpha_WB - nu_r_dot_[b].alpha_WB) + at.w_WB.cross(spun(body, at, z)));
+    rest_[b] = {spun(body, at, a.alpha_WB - nu_r_dot_[b].alpha_WB) + at.w_WB.cross(spun(body, at, z)),
+                body.inertia.mass * (a.a_WC - nu_r_dot_[b].a_WC)};
+    V_dot += s.dot(rest_[b].force) + z.dot(rest_[b].moment);
+    rest_[b].force += (gains_.linear + gains_.rate * body.inertia.mass) * s;
+    rest_[b].moment += gains_.angular * z + gains_.rate * spun(body, at, z);
     promised += s.dot(d) + z.dot(n) - gains_.linear * s.squaredNorm() - gains_.angular * z.squaredNorm() -
                 gains_.rate * (body.inertia.mass * s.squaredNorm() + z.dot(spun(body, at, z)));
     if (gains_.integrates()) {
       const double k = gains_.integral_linear, c = gains_.integral_angular;
-      V += 0.5 * (k * z_[b].a_WC.squaredNorm() + c * z_[b].alpha_WB.squaredNorm());
+      held += 0.5 * (k * z_[b].a_WC.squaredNorm() + c * z_[b].alpha_WB.squaredNorm());
       V_dot += k * z_[b].a_WC.dot(s) + c * z_[b].alpha_WB.dot(z);
     }
     disturbance_[b] = {n, d};
@@ -181,11 +252,12 @@ void PortLaw::witness(const Witness& seen) {
   // What reactions do along velocities of the plant that joints do not quite allow is an error of the plant, not of the law.
   const double drift = inverse_.power_of_reactions(seen.reactions, moved_);
   look_at_disturbance(seen.t);
+  look_at_remainder(seen.t, V);
   int joint = -1;
   const double forbidden = inverse_.violation(nu_r_, joint);
   certificate_.look(allowed_, seen.t, forbidden, joint, round_off(speed_at_play_));
   certificate_.look(exact_, seen.t, std::abs(V_dot - promised - drift), -1, round_off(force_at_play_ * speed_at_play_));
-  show(V_, V), show(V_dot_, V_dot), show(promised_, promised);
+  show(V_, V + held), show(V_dot_, V_dot), show(promised_, promised);
   show(by_joints_, -inverse_.power_of_reactions(seen.reactions, nu_r_));
   track(seen.t);
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "invar/control/control_law.hpp"
 #include "invar/control/integral.hpp"
+#include "invar/control/momentum_observer.hpp"
 #include "invar/mech/constrained_inverse.hpp"
 
 namespace invar {
@@ -20,6 +21,9 @@ struct PortGains {
   double most_force = std::numeric_limits<double>::infinity();   ///< N
   double most_moment = std::numeric_limits<double>::infinity();  ///< N m
 
+  double observer = 0;        ///< k_o, 1/s: of a momentum observer, whose r is taken off the command; 0: none
+  RemainderBound bound = {};  ///< what is known of the loop's remainder before it runs
+
   bool integrates() const { return integral_linear > 0 || integral_angular > 0; }
 };
 
@@ -28,7 +32,8 @@ struct PortGains {
 /// With V = ½ sᵀ M s, a disturbance d and the reactions F_J of the joints,
 ///   V̇ = -sᵀ K_d s + sᵀ d + (J ν_r)ᵀ F_J,
 /// so that a reference with J ν_r = 0 gives V̇ = -sᵀ K_d s + sᵀ d exactly. With integral action τ gets -K_i z, ż = s in World
-/// axes, V gets ½ zᵀ K_i z and V̇ stays as it is; for a d that is constant V - zᵀ d + const falls, so s goes to zero. F_known is
+/// axes, V gets ½ zᵀ K_i z and V̇ stays as it is; for a d that is constant V - zᵀ d + const falls, so s goes to zero. With a
+/// momentum observer τ gets -r, and V̇ = -sᵀ K_d s + sᵀ (d - r). What neither knows of is in the loop's remainder. F_known is
 /// gravity and whatever the nominal joints and tendons do by themselves; spring angles are taken within half a turn of zero.
 class PortLaw : public ControlLaw {
  public:
@@ -37,6 +42,9 @@ class PortLaw : public ControlLaw {
   void conclude() final;
   std::string objection(Instant at, const Bodies& bodies) final;
   void settle(Instant at, const Bodies& bodies) final;
+  bool observes() const final { return observer_.on(); }
+  void acted(const Load& first, const Load& last) final { observer_.acted(first, last); }
+  const Remainder* remainder() const final { return &remainder_; }
 
   const Model& model() const { return model_; }
 
@@ -59,20 +67,28 @@ class PortLaw : public ControlLaw {
  private:
   Verdict law(Instant at, const Bodies& bodies);
   void integrate(double t);
+  double size_of(const Port& port);
   void weigh_terms(const Witness& seen);
   void look_at_disturbance(double t);
+  void look_at_remainder(double t, double kinetic);
 
   const Model& model_;
   PortGains gains_;
   Accelerations nu_r_, nu_r_dot_, s_;
   Integral integral_;
   Accelerations z_;  // ∫ s at the motion of inverse_
-  Port port_, disturbance_;
+  MomentumObserver observer_;
+  Remainder remainder_;
+  VecX no_efforts_;
+  Port own_;              // what acts by itself
+  Port port_, observed_;  // the command; r in it
+  Port disturbance_, rest_;
   Accelerations moved_;  // by the disturbance
-  std::size_t V_, V_dot_, promised_, by_joints_;
-  int evaluated_, allowed_, exact_, falls_, bounded_ = -1;
+  std::size_t V_, V_dot_, promised_, by_joints_, remains_, found_ = 0, missed_ = 0;
+  int evaluated_, allowed_, exact_, falls_ = -1, bounded_ = -1, resolved_ = -1;
   double rate_ = 0;                               // 1/s; sᵀ K_d s >= 2 rate V
   double disturbance_most_ = 0;                   // the largest sqrt(dᵀ A d) seen, N/sqrt(kg)
+  double observed_most_ = 0;                      // and of r
   double force_at_play_ = 0, speed_at_play_ = 0;  // N, m/s; sizes of the terms at the last look
 };
 

@@ -53,7 +53,7 @@ double legendre_integral(int k, double tau) {
 }
 
 GaussRule gauss_rule(int n) {
-  INVAR_CHECK(n >= 1 && n <= kMaxGaussPoints, "Gauss rules have one to eight points");
+  INVAR_CHECK(n >= 1 && n <= kMaxGaussPoints, "Gauss rules have one to nine points");
   GaussRule rule;
   rule.size = n;
   for (int i = 0; i < (n + 1) / 2; ++i) {

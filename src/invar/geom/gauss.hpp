@@ -6,7 +6,7 @@ namespace invar {
 
 /// Points and weights of Gauss-Legendre quadrature on [0, 1]; the first `size` entries count, points ascending.
 /// Law: exact for polynomials of degree 2 size - 1; symmetric about 1/2; weights positive with sum 1.
-inline constexpr int kMaxGaussPoints = 8;
+inline constexpr int kMaxGaussPoints = 9;
 struct GaussRule {
   int size = 0;
   std::array<double, kMaxGaussPoints> point{};

@@ -32,6 +32,7 @@ class Composed final : public Stepper {
 
   const char* name() const override { return inner_->name(); }
   int order() const override { return inner_->order() + 2; }
+  bool passes_singular() const override { return inner_->passes_singular(); }
   void reset(const System& system, const State& x, double h) override;
   void stage(int k) override { stage_ = k; }
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;

@@ -33,6 +33,9 @@ class Integrator {
   /// Whether it chooses its own step below the one that it is offered.
   virtual bool adaptive() const { return false; }
 
+  /// Whether it keeps its order through singular configurations of loops.
+  virtual bool passes_singular() const { return true; }
+
   /// Sizes workspaces for steps of about h from x and forgets earlier steps (start of a run; after an event or an edit). Steps
   /// are then asked of the same formulation. Methods that choose their steps, and flows, do not look at h.
   virtual void reset(const System& system, const State& x, double h) = 0;

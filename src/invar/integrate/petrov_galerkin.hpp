@@ -28,6 +28,7 @@ class PetrovGalerkin final : public Stepper {
 
   const char* name() const override { return name_; }
   int order() const override { return 2 * options_.degree + 2; }
+  bool passes_singular() const override { return options_.degree == 0; }
   void reset(const System& system, const State& x, double h) override;
   void stage(int k) override;
   Verdict step(System& system, double t, double h, State& x, double& h_done) override;

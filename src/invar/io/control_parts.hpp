@@ -23,6 +23,13 @@ MakeLaw read_body_law(const ControlTable& r, bool poses);
 MakeLaw read_joint_law(const ControlTable& r, JointLawSpec::Kind kind);
 MakeLaw read_impedance(const ControlTable& r);
 
+/// observer = { rate = 50 } and bound = { remainder = 1.5, after = 4, confidence = 0.9, runs = 20 }.
+struct LoopParts {
+  double observer = 0;  ///< k_o, 1/s
+  RemainderBound bound;
+};
+LoopParts read_loop_parts(const ControlTable& r, bool printed = false);
+
 /// A number above zero, or at least zero.
 double positive(const TomlTable& t, const char* key, double fallback, bool zero = false);
 

@@ -8,7 +8,7 @@ using Kind = ActuatorSpec::Kind;
 
 // An objection belongs to the key that it names in quotes, or else to what the actuator acts on.
 void refuse_at(const TomlTable& table, const std::string& what) {
-  for (const char* key : {"limits", "rate", "lag", "weight", "direction", "points", "freedom", "name"})
+  for (const char* key : {"limits", "rate", "lag", "weight", "mounted", "direction", "points", "freedom", "name"})
     if (table.has(key) && what.find(std::string("'") + key + "'") != std::string::npos) return table.refuse(key, what);
   for (const char* key : {"joint", "frame", "points"})
     if (table.has(key)) return table.refuse(key, what);
@@ -55,6 +55,12 @@ ActuatorSpec read_actuator(const TomlTable& table) {
   if (table.has("rate")) a.rate = table.number("rate");
   a.lag = table.number("lag", a.lag);
   a.weight = table.number("weight", a.weight);
+  if (const auto mounted = table.table("mounted")) {
+    a.mounted.gain = mounted->number("gain", a.mounted.gain);
+    a.mounted.turn = mounted->vec3("turn", a.mounted.turn);
+    a.mounted.shift = mounted->vec3("shift", a.mounted.shift);
+    if (a.mounted.as_told()) mounted->refuse("", "it is 'mounted' as it is told: give it a 'gain', a 'turn' or a 'shift'");
+  }
   return a;
 }
 
@@ -75,6 +81,8 @@ std::vector<ActuatorSpec> read_actuators(const TomlTable& control, const Model& 
 void read_sampled(const TomlTable& control, ControllerSpec& spec) {
   spec.period = control.number("period", spec.period);
   spec.delay = control.number("delay", spec.delay);
+  spec.lag = control.number("lag", spec.lag);
+  spec.with_body = control.choice("hold", {"world", "body"}, 0) == 1;
   if (const auto noise = control.table("noise")) {
     spec.noise.position = noise->number("position", 0);
     spec.noise.attitude = noise->number("attitude", 0);
@@ -84,7 +92,7 @@ void read_sampled(const TomlTable& control, ControllerSpec& spec) {
   const std::string why = flaw(spec);
   if (why.empty()) return;
   if (why.starts_with("actuator")) return control.refuse("actuators", why);
-  for (const char* key : {"delay", "noise", "period"})
+  for (const char* key : {"delay", "lag", "hold", "noise", "period"})
     if (control.has(key) && why.find(std::string("'") + key + "'") != std::string::npos) return control.refuse(key, why);
   control.refuse("", why);
 }

@@ -37,6 +37,15 @@ AddBody read_addition(const TomlTable& t, const std::string& folder) {
   return out;
 }
 
+SetPassive read_passive(const TomlTable& t) {
+  SetPassive out{t.string("joint"), {}, {}, {}, {}, {}};
+  for (const auto& [key, list] : {std::pair("stiffness", &out.stiffness), std::pair("rest", &out.rest),
+                                  std::pair("damping", &out.damping), std::pair("friction", &out.friction)})
+    if (t.has(key)) *list = t.numbers(key);
+  if (t.has("friction_velocity")) out.friction_velocity = t.number("friction_velocity");
+  return out;
+}
+
 Edit read_kind(const TomlTable& t, const std::string& kind, const std::string& folder) {
   if (kind == "set_inertia") return SetInertia{t.string("body"), read_mass_of(t, folder).inertia};
   if (kind == "attach") {
@@ -60,16 +69,17 @@ Edit read_kind(const TomlTable& t, const std::string& kind, const std::string& f
     const double within = t.number("within", 0.0);
     return CloseLoop{joint_of(t), within};
   }
+  if (kind == "set_passive") return read_passive(t);
   return CutLoop{t.string("joint"), t.boolean("whole", false)};
 }
 
 // The key that a sentence of the model room speaks of, as far as the table has it.
 std::string key_of(const TomlTable& t, const std::string& what) {
   const std::pair<const char*, const char*> words[] = {
-      {"at_parent", "at_parent"}, {"at_child", "at_child"}, {"coefficient", "polynomial"}, {"'within'", "within"},
-      {"coordinates", "q"},       {"no payload", "name"},   {"attached to", "name"},       {"mass", "mass"},
-      {"inertia", "inertia"},     {"frame '", "frame"},     {"joint '", "joint"},          {"coupling '", "coupling"},
-      {"body '", "body"}};
+      {"under control", "kind"},  {"at_parent", "at_parent"}, {"at_child", "at_child"}, {"coefficient", "polynomial"},
+      {"'within'", "within"},     {"coordinates", "q"},       {"no payload", "name"},   {"attached to", "name"},
+      {"mass", "mass"},           {"inertia", "inertia"},     {"frame '", "frame"},     {"joint '", "joint"},
+      {"coupling '", "coupling"}, {"body '", "body"}};
   for (const auto& [word, key] : words)
     if (what.find(word) != std::string::npos && t.has(key)) return key;
   return {};

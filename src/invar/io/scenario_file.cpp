@@ -69,7 +69,8 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
   // The other tables speak of the model by name: without a model there is nothing to check them against.
   const std::string name = root.string("model");
   if (name.empty()) {
-    for (const char* key : {"initial", "disturbance", "effort", "drive", "control", "edit", "must", "figure", "convergence"})
+    for (const char* key :
+         {"initial", "disturbance", "effort", "flow", "strip_drag", "drive", "control", "edit", "must", "figure", "convergence"})
       root.accept(key);
     root.refuse("model", "missing key 'model', the path of a model file");
     auto verdict = root.finish();
@@ -97,10 +98,11 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
   auto models = models_of(s);
   if (!models) refuse_edit(edits, models.error());
   s.environments = read_environments(root, models ? *models : std::vector{s.model}, s.seed);
+  s.flow = read_flow(root, s.seed);
+  for (auto& drag : read_drags(root, models ? *models : std::vector{s.model}, s.flow)) s.environments.push_back(std::move(drag));
   if (auto drive = read_drives(root, *s.model, s.start_time, s.start)) s.environments.push_back(std::move(drive));
   s.controllers = read_controllers(root, s);
-  if (!s.controllers.empty() && !s.edits.empty())
-    root.refuse("control", "a mechanism that is edited on the way cannot be controlled yet: leave out 'control' or 'edit'");
+  if (const auto no = edit_under_control(s)) refuse_edit(edits, *no);
   s.laws = read_laws(root, *s.model);
   s.convergence = read_convergence(root, s);
   s.figures = read_figures(root);

@@ -24,10 +24,10 @@ void check_limits(const TomlTable& t, const ControlTable& r, const Joint& joint,
   }
 }
 
-// Gains of a freedom; what is not said is as given.
+// Gains of a freedom; what is not said is as given. With a rate of the whole law a freedom needs no gain of its own.
 JointAim read_joint_gains(const TomlTable& t, JointAim aim) {
   aim.rate = positive(t, "rate", aim.rate);
-  aim.gain = positive(t, "gain", aim.gain);
+  aim.gain = positive(t, "gain", aim.gain, aim.gain == 0);
   aim.robust = positive(t, "robust", aim.robust, true);
   aim.layer = positive(t, "layer", aim.layer);
   aim.stiffness = positive(t, "stiffness", aim.stiffness, true);
@@ -37,13 +37,28 @@ JointAim read_joint_gains(const TomlTable& t, JointAim aim) {
   return aim;
 }
 
+// gains = { rate = κ }: K_d = κ Γ; gains of single freedoms come on top of it.
+double read_rate(const ControlTable& r, JointLawSpec::Kind kind, bool model_based, JointAim& common) {
+  const auto t = r.table.table("gains");
+  if (!t) return 0;
+  const double rate = t->has("rate") ? positive(*t, "rate", 0) : 0.0;
+  if (!t->has("rate")) t->refuse("", "'gains' of a law in freedoms have a 'rate', 1/s; other gains are those of its 'joints'");
+  if (kind == JointLawSpec::Kind::ComputedTorque)
+    t->refuse("rate", "computed torque has stiffness and damping per unit of inertia already: they are its rates");
+  if (!model_based) t->refuse("rate", "a rate needs the inertias of the model: leave out model_based = false, or give a 'gain'");
+  if (kind == JointLawSpec::Kind::PdGravity)
+    common.damping = 0;
+  else
+    common.gain = 0;
+  return rate;
+}
+
 // References of all joints that carry a frame along its path, by inverse kinematics from where the run starts.
-std::vector<JointAim> read_tip(const TomlTable& t, const ControlTable& r) {
+std::vector<JointAim> read_tip(const TomlTable& t, const ControlTable& r, JointAim common) {
   const std::string frame = t.string("frame");
   JointPathOptions options;
   options.attitude = t.choice("follow", {"pose", "position"}, 0) == 0;
   options.spacing = positive(t, "spacing", options.spacing);
-  JointAim common;
   common = read_joint_gains(t, common);
   const auto f = r.nominal.find_frame(frame);
   if (!f || r.nominal.frames()[static_cast<std::size_t>(*f)].body == kWorld) {
@@ -81,13 +96,17 @@ MakeLaw read_joint_law(const ControlTable& r, JointLawSpec::Kind kind) {
   JointLawSpec spec;
   spec.kind = kind;
   spec.model = r.table.boolean("model_based", true);
+  JointAim common;
+  spec.rate = read_rate(r, kind, spec.model, common);
+  const LoopParts parts = read_loop_parts(r);
+  spec.observer = parts.observer, spec.bound = parts.bound;
   if (const auto tip = r.table.table("tip")) {
     if (r.table.has("joints")) r.table.refuse("tip", "'tip' tells all joints what to do: leave out 'joints'");
-    spec.aims = read_tip(*tip, r);
+    spec.aims = read_tip(*tip, r, common);
     return [spec](const Model& m) { return std::make_unique<JointLaw>(m, spec); };
   }
   for (const TomlTable& t : r.table.tables("joints")) {
-    JointAim aim;
+    JointAim aim = common;
     const bool found = read_freedom(t, r.nominal, aim.joint, aim.freedom);
     const auto reference = read_reference(t, "reference", r.folder);
     aim = read_joint_gains(t, aim);

@@ -18,6 +18,12 @@ Start read_start(const TomlTable& root, const Model& model);
 std::vector<std::shared_ptr<const Environment>> read_environments(const TomlTable& root,
                                                                   const std::vector<std::shared_ptr<const Model>>& models,
                                                                   std::uint64_t seed);
+/// [flow], or nothing; the seed is that of the errors with which it is measured.
+std::shared_ptr<const Flow> read_flow(const TomlTable& root, std::uint64_t seed);
+/// [[strip_drag]], one for every body named; bodies are those of the first model that has them.
+std::vector<std::shared_ptr<const Environment>> read_drags(const TomlTable& root,
+                                                           const std::vector<std::shared_ptr<const Model>>& models,
+                                                           const std::shared_ptr<const Flow>& flow);
 /// [[edit]], those of one instant together, and the tables that they came from.
 struct EditTables {
   std::vector<EditEvent> events;

@@ -14,8 +14,11 @@
 namespace invar {
 namespace {
 
-PortGains read_gains(const TomlTable& t) {
+PortGains read_gains(const ControlTable& r) {
+  const TomlTable& t = r.table;
   PortGains gains;
+  const LoopParts parts = read_loop_parts(r, t.boolean("as_printed", false));
+  gains.observer = parts.observer, gains.bound = parts.bound;
   if (const auto g = t.table("gains")) {
     gains.rate = positive(*g, "rate", 0, true);
     gains.linear = positive(*g, "linear", g->has("rate") ? 0 : gains.linear, true);
@@ -174,7 +177,7 @@ void check_reach(const TomlTable& t, const ControlTable& r, const Task& task, co
 
 MakeLaw read_task_law(const ControlTable& r) {
   TaskLawSpec spec;
-  spec.gains = read_gains(r.table);
+  spec.gains = read_gains(r);
   spec.as_printed = r.table.boolean("as_printed", false);
   spec.avoidance = positive(r.table, "avoidance", spec.avoidance, true);
   for (const TomlTable& t : r.table.tables("tasks")) {
@@ -222,7 +225,7 @@ MakeLaw read_task_law(const ControlTable& r) {
 MakeLaw read_body_law(const ControlTable& r, bool poses) {
   using enum BodyLawSpec::Consistency;
   BodyLawSpec spec;
-  spec.gains = read_gains(r.table);
+  spec.gains = read_gains(r);
   spec.poses = poses;
   read_rates(r.table, spec.position_rate, spec.attitude_rate);
   const bool outward = BodyLaw::has_outward_way(r.nominal);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "invar/io/quaternion.hpp"
 #include "invar/io/text_file.hpp"
@@ -20,8 +21,19 @@ tl::unexpected<Error> bad(const std::string& source, std::string what) { return 
 
 Result<Json> parse(const std::string& text, const std::string& source) {
   if (text.size() > kLargestText) return bad(source, fmt::format("is larger than {} bytes", kLargestText));
+  // Of two entries with one name the parser would keep the last without a word.
+  std::vector<std::set<std::string>> open;
+  std::string twice;
+  const auto watch = [&](int, Json::parse_event_t event, Json& key) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(key.get<std::string>()).second) twice = key.get<std::string>();
+    return true;
+  };
   try {
-    return Json::parse(text);
+    Json out = Json::parse(text, watch);
+    if (!twice.empty()) return bad(source, fmt::format("'{}' stands there twice", twice));
+    return out;
   } catch (const nlohmann::json::parse_error& e) {
     // Position of the byte as line and column, as for every other file.
     const std::size_t stop = std::min(text.size(), e.byte > 0 ? e.byte - 1 : 0);

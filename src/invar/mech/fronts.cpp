@@ -395,10 +395,10 @@ double FrontSolver::measure(const KktProblem& problem, const VecX& f, const VecX
   return std::max(force > 0 ? on_bodies / force : on_bodies, motion > 0 ? worst_row / motion : worst_row);
 }
 
-Verdict FrontSolver::solve(const KktProblem& problem, const VecX& f, const VecX& gamma, VecX& x, VecX& F) {
+Verdict FrontSolver::solve(const KktProblem& problem, const VecX& f, const VecX& gamma, VecX& x, VecX& F, double enough) {
   solve_once(problem, f, gamma, x, F);
   residual_ = measure(problem, f, gamma, x, F);
-  for (refinements_ = 0; refinements_ < kRefinements && residual_ > 0;) {
+  for (refinements_ = 0; refinements_ < kRefinements && residual_ > enough;) {
     solve_once(problem, rf_, rg_, dx_, dF_);
     x += dx_;
     F += dF_;

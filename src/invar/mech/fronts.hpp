@@ -61,11 +61,12 @@ class FrontSolver {
   /// border no more than the square of decision().sigma.
   double weakest() const { return weakest_; }
 
-  /// x and F with at least one step of refinement on both residuals, at most four. Rows decided redundant carry F = 0. An answer
+  /// x and F with at least one step of refinement on both residuals, at most four; with none where the relative residual is not
+  /// above `enough`. Rows decided redundant carry F = 0. An answer
   /// whose relative residual is above 1e-6 is refused (NotConverged); near a configuration in which an idle direction would be
   /// held by nothing, above 1e-8 of the sine by which it is held now (but not below 1e-14): the error of x is about their
   /// quotient.
-  Verdict solve(const KktProblem& problem, const VecX& f, const VecX& gamma, VecX& x, VecX& F);
+  Verdict solve(const KktProblem& problem, const VecX& f, const VecX& gamma, VecX& x, VecX& F, double enough = 0);
   /// Relative KKT residual of the last solve, over the rows that count, and refinement steps taken.
   double residual() const { return residual_; }
   int refinements() const { return refinements_; }

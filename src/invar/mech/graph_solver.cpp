@@ -10,6 +10,7 @@ namespace invar {
 namespace {
 
 constexpr double kRough = 1e-15;      // residual of an elimination from which a step of refinement pays
+constexpr double kCorrected = 1e-10;  // residual of a correction from which no step of refinement pays
 constexpr double kProjected = 1e-14;  // of the reactions: what their projection may leave over
 
 }  // namespace
@@ -19,8 +20,37 @@ GraphSolver::GraphSolver(const Model& model, const Scales& scales, const Piece& 
       scales_(scales),
       assembly_(model, scales, piece),
       fronts_(assembly_.problem().structure),
+      factored_poses_(piece.bodies.size()),
+      factored_turns_(VecX::Zero(piece.couplings.empty() ? 0 : static_cast<int>(model.couplings().size()))),
       x_(VecX::Zero(6 * assembly_.problem().structure.bodies())),
       F_(VecX::Zero(assembly_.problem().structure.rows())) {}
+
+// Masses and rows follow from poses and driving coordinates alone.
+bool GraphSolver::factored_at(const Bodies& bodies, const VecX* turns) const {
+  if (!factored_ || (turns != nullptr) != with_turns_ || (turns && *turns != factored_turns_)) return false;
+  const std::vector<int>& own = assembly_.piece().bodies;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const BodyState& b = bodies[static_cast<std::size_t>(own[i])];
+    if (b.p_WC != factored_poses_[i].p || b.q_WB.coeffs() != factored_poses_[i].q.coeffs()) return false;
+  }
+  return true;
+}
+
+// A step begins where the last one was settled: its first solve finds the factors of the last one.
+Verdict GraphSolver::factor(const Bodies& bodies, const KktInput& input) {
+  const std::vector<int>& own = assembly_.piece().bodies;
+  const VecX* turns = assembly_.piece().couplings.empty() ? nullptr : input.coupling_q;
+  if (factored_at(bodies, turns)) return {};
+  const Verdict verdict = fronts_.factor(assembly_.problem());
+  factored_ = verdict.ok();
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const BodyState& b = bodies[static_cast<std::size_t>(own[i])];
+    factored_poses_[i] = {b.q_WB, b.p_WC};
+  }
+  with_turns_ = turns != nullptr;
+  if (turns) factored_turns_ = *turns;
+  return verdict;
+}
 
 void GraphSolver::refresh() {
   forget();
@@ -42,9 +72,10 @@ KnownRank GraphSolver::known(const Bodies& bodies, const KktInput& input) const 
 
 Verdict GraphSolver::decide(const Bodies& bodies, const KktInput& input) {
   assembly_.fill(bodies, input);
+  factored_ = false;
   Verdict verdict = fronts_.decide(assembly_.problem(), known(bodies, input));
   decided_ = verdict.ok();
-  if (verdict.ok()) verdict = fronts_.factor(assembly_.problem());  // later pivots are compared with those of this state
+  if (verdict.ok()) verdict = factor(bodies, input);  // later pivots are compared with those of this state
   return named(verdict);
 }
 
@@ -69,12 +100,12 @@ Verdict GraphSolver::check_rows_left_out(const Bodies& bodies, const KktInput& i
 }
 
 // Factor and solve with the rows decided last.
-Verdict GraphSolver::solve_as_decided(const KktInput& input, bool& doubt) {
-  Verdict verdict = input.again ? Verdict{} : fronts_.factor(assembly_.problem());
+Verdict GraphSolver::solve_as_decided(const Bodies& bodies, const KktInput& input, bool& doubt) {
+  Verdict verdict = factor(bodies, input);
   doubt =
       verdict.status == Status::Singular || fronts_.weakened() || (input.settled && (fronts_.strengthened() || fronts_.worn()));
   if (!verdict.ok() || doubt) return verdict;
-  verdict = fronts_.solve(assembly_.problem(), assembly_.force(), assembly_.gamma(), x_, F_);
+  verdict = fronts_.solve(assembly_.problem(), assembly_.force(), assembly_.gamma(), x_, F_, input.correction ? kCorrected : 0);
   doubt = verdict.status == Status::NotConverged;
   return verdict;
 }
@@ -84,14 +115,13 @@ Verdict GraphSolver::solve(const Bodies& bodies, const KktInput& input, Accelera
   assembly_.fill(bodies, input);
   bool doubt = false;
   const auto solve_anew = [&] {
+    factored_ = false;
     Verdict anew = fronts_.decide(assembly_.problem(), known(bodies, input));
     decided_ = anew.ok();
-    KktInput whole = input;
-    whole.again = false;
-    if (anew.ok()) anew = solve_as_decided(whole, doubt);
+    if (anew.ok()) anew = solve_as_decided(bodies, input, doubt);
     return anew.ok() && doubt ? Verdict{Status::Singular, fronts_.doubtful_body(), fronts_.doubtful_block(), 0} : anew;
   };
-  Verdict verdict = solve_as_decided(input, doubt);
+  Verdict verdict = solve_as_decided(bodies, input, doubt);
   if (doubt) verdict = solve_anew();
   if (verdict.ok() && input.dynamics) verdict = check_rows_left_out(bodies, input);
   // A row that was left out and has become independent since contradicts nobody.
@@ -148,7 +178,7 @@ Verdict GraphSolver::least_norm(const Bodies& bodies, const KktInput& input, Acc
   for (const int row : decision().redundant) rg_[row] = 0;
   const double scale = assembly_.force().lpNorm<Eigen::Infinity>() + F_.lpNorm<Eigen::Infinity>() + x_.lpNorm<Eigen::Infinity>();
   const bool rough = rf_.lpNorm<Eigen::Infinity>() > kRough * scale || rg_.lpNorm<Eigen::Infinity>() > kRough * scale;
-  if (rough && fronts_.factor(problem).ok() && fronts_.solve(problem, rf_, rg_, dx_, dF_).ok()) {
+  if (rough && factor(bodies, input).ok() && fronts_.solve(problem, rf_, rg_, dx_, dF_).ok()) {
     x_ += dx_, F_ += dF_;
     if (const Verdict verdict = project(bodies, input); !verdict.ok()) return verdict;
   }

@@ -23,7 +23,7 @@ class GraphSolver final : public KktSolver {
   void refresh();
 
   /// The next solve decides anew, as the first one did.
-  void forget() { fronts_.forget(), decided_ = false; }
+  void forget() { fronts_.forget(), decided_ = factored_ = false; }
   /// Decides the rank of all rows in the neutral metric.
   Verdict decide(const Bodies& bodies, const KktInput& input);
   const RankDecision& decision() const { return fronts_.decision(); }
@@ -50,7 +50,9 @@ class GraphSolver final : public KktSolver {
   Verdict check_rows_left_out(const Bodies& bodies, const KktInput& input);
   Redundancy analyse_filled(const Bodies& bodies, const KktInput& input);
   Verdict project(const Bodies& bodies, const KktInput& input);
-  Verdict solve_as_decided(const KktInput& input, bool& doubt);
+  Verdict solve_as_decided(const Bodies& bodies, const KktInput& input, bool& doubt);
+  bool factored_at(const Bodies& bodies, const VecX* turns) const;
+  Verdict factor(const Bodies& bodies, const KktInput& input);
 
   const Model& model_;
   const Scales& scales_;
@@ -59,6 +61,10 @@ class GraphSolver final : public KktSolver {
   FrontSolver fronts_;
   std::unique_ptr<FrontSolver> analyst_;  // decides for analyses
   std::unique_ptr<LeastNorm> least_norm_;
+  // Where the fronts were factorized last: poses of the piece's bodies, driving coordinates of couplings if they were told.
+  bool factored_ = false, with_turns_ = false;
+  std::vector<Pose> factored_poses_;
+  VecX factored_turns_;
   VecX x_, F_;              // 6 bodies, rows
   VecX rest_;               // rows
   VecX rf_, rg_, dx_, dF_;  // of least_norm

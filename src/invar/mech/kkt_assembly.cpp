@@ -59,8 +59,6 @@ KktAssembly::KktAssembly(const Model& model, std::unique_ptr<Scales> own, const 
 void KktAssembly::fill(const Bodies& bodies, const KktInput& input) {
   for (const int j : piece_.joints) joint_at(model_, j, bodies, input.dynamics, at_[j]);
   fill_bodies(bodies, input);
-  for (Mat6& m : problem_.jacobian) m.setZero();
-  gamma_.setZero();
   for (int block = 0; block < static_cast<int>(sources_.size()); ++block) {
     const Source& source = sources_[block];
     if (source.coupling >= 0)
@@ -132,22 +130,41 @@ void KktAssembly::add_row(int block, int k, const Joint& joint, const JointAt& a
   add(joint.parent, at.arm_parent, -1);
 }
 
+// The rows of add_row, with what they share computed once. A joint touches its parent, unless that is the World, and its child.
 void KktAssembly::fill_joint(int block, const Bodies& bodies, const KktInput& input) {
   const int j = sources_[block].joint;
   const JointAt& at = at_[j];
+  const Joint& joint = model_.joints()[j];
+  const KktBlock& shape = problem_.structure.block(block);
+  const bool carried = joint.parent != kWorld;
+  Mat6& on_child = problem_.jac(block, shape.touches - 1);
+  const double per_child = 1 / scales_.body_length[joint.child];
+  const double per_parent = carried ? 1 / scales_.body_length[joint.parent] : 0;
   Vec6 wanted = at.bias;
   if (input.bias) wanted.head<3>() += (*input.bias)[j].angular, wanted.tail<3>() += (*input.bias)[j].linear;
-  const int first = problem_.structure.block(block).first_row;
+  if (input.dynamics) {
+    const auto centripetal = [&](int b, const Vec3& arm) -> Vec3 { return bodies[b].w_WB.cross(bodies[b].w_WB.cross(arm)); };
+    wanted.tail<3>() -= centripetal(joint.child, at.arm_child);
+    if (carried) wanted.tail<3>() += centripetal(joint.parent, at.arm_parent);
+  }
   for (int k = 0; k < at.C.rows(); ++k) {
-    Vec6 row = at.C.row(k).transpose();
+    Vec6& row = direction_[shape.first_row + k];
+    row = at.C.row(k).transpose();
     row /= row_size(row, length_at(j));
-    gamma_[first + k] = row.dot(wanted);
-    direction_[first + k] = row;
-    add_row(block, k, model_.joints()[j], at, bodies, row, input.dynamics);
+    gamma_[shape.first_row + k] = row.dot(wanted);
+    const Vec3 c_w = row.head<3>(), c_v = row.tail<3>();
+    on_child.row(k) << c_v.transpose(), per_child * (c_w + at.arm_child.cross(c_v)).transpose();
+    if (carried) problem_.jac(block, 0).row(k) << -c_v.transpose(), -per_parent * (c_w + at.arm_parent.cross(c_v)).transpose();
   }
 }
 
+void KktAssembly::clear_row(int block) {
+  const KktBlock& shape = problem_.structure.block(block);
+  for (int t = 0; t < shape.touches; ++t) problem_.jac(block, t).setZero();
+}
+
 void KktAssembly::fill_rotor(int block, const Bodies& bodies, bool rates) {
+  clear_row(block);
   const Source& source = sources_[block];
   const JointAt& at = at_[source.joint];
   const int row = problem_.structure.block(block).first_row;
@@ -162,6 +179,7 @@ void KktAssembly::fill_rotor(int block, const Bodies& bodies, bool rates) {
 
 // q_driven'' - p'(q) q'' = p''(q) q'²
 void KktAssembly::fill_coupling(int block, const Bodies& bodies, const KktInput& input) {
+  clear_row(block);
   const int c = sources_[block].coupling;
   const Coupling& coupling = model_.couplings()[c];
   const JointAt& driven = at_[coupling.joint];

@@ -62,6 +62,7 @@ class KktAssembly {
   void fill_joint(int block, const Bodies& bodies, const KktInput& input);
   void fill_rotor(int block, const Bodies& bodies, bool rates);
   void fill_coupling(int block, const Bodies& bodies, const KktInput& input);
+  void clear_row(int block);
   void add_row(int block, int k, const Joint& joint, const JointAt& at, const Bodies& bodies, const Vec6& row, bool rates);
 
   KktAssembly(const Model& model, std::unique_ptr<Scales> own, const Scales* scales, Piece piece);

@@ -14,6 +14,7 @@ struct KktInput {
   bool settled =
       false;  ///< the bodies lie on the constraints: only then a redundancy that rests on dimensions can be told from none
   bool again = false;             ///< the last solve was a success, at these bodies and driving coordinates: factors may be kept
+  bool correction = false;        ///< the answer is added to something much larger: no digits beyond the first few are asked for
   bool reactions = true;          ///< false: nobody asks for reactions, which may be left as they are
   const Port* port = nullptr;     ///< about the centres of mass; null: none
   const VecX* efforts = nullptr;  ///< per joint freedom; null: none

@@ -16,6 +16,12 @@ inline constexpr std::size_t kLargestPart = 480;
 inline constexpr double kBandHalf = 0.03;
 inline constexpr double kLeastBandHalf = 0.006;
 
+/// The same for branches that starts are led along: no steps are taken in it, and wider nodes tell more.
+inline constexpr double kMeetingHalf = 0.05;
+
+/// How much faster than bodies turn the sine of the weakest row may change: masses enter it.
+inline constexpr double kSteepestSine = 30;
+
 /// σ below which the way ahead is looked at.
 inline constexpr double kWatchedSigma = 0.35;
 

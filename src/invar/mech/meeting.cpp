@@ -9,20 +9,18 @@
 #include <cmath>
 
 #include "invar/base/random.hpp"
+#include "invar/mech/loops_limits.hpp"
 
 namespace invar {
 namespace {
 
-constexpr double kNull = 1e-6;        // of the largest singular value: a configuration is known to 1e-9 or better
 constexpr double kDifference = 1e-4;  // scaled: central differences are good to 1e-8
 constexpr double kForm = 1e-5;        // of a form: below it a row depends on the others beside the configuration, too
 constexpr double kSame = 1e-3;        // 1 - |cosine| of two directions that are one; a double root is found to its root
-constexpr double kHalf = 0.05;        // of a branch
 constexpr int kStarts = 60;           // per dimension
 constexpr int kIterations = 60;
-constexpr Eigen::Index kLargest = 160;  // freedoms of a group
-constexpr std::size_t kMost = 64;       // branches
-constexpr std::size_t kExamples = 4;    // of a continuum
+constexpr std::size_t kMost = 64;     // branches
+constexpr std::size_t kExamples = 4;  // of a continuum
 
 // The forms c ↦ n_iᵀ Φ'(K c) K c as symmetric matrices, independent ones only; and slopes[j] = Nᵀ Φ'(K_j) K.
 struct Forms {
@@ -132,9 +130,9 @@ double Meeting::off(const VecX& rates_of_group) const {
 }
 
 std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound, const MatX& ratios) {
-  if (static_cast<Eigen::Index>(loops.groups()[group].freedoms.size()) > kLargest) return {};
+  if (loops.groups()[group].freedoms.size() > kLargestGroup) return {};
   loops.place(q, wound);
-  const LoopRank here = rank_of(loops, group, 0, kNull);
+  const LoopRank here = rank_of(loops, group, 0, kLocatedSigma);
   const Eigen::Index k = here.right.cols() - here.rank, n = here.left.cols() - here.rank;
   if (k == 0 || n == 0) return {};
   const MatX K = here.right.rightCols(k), N = here.left.rightCols(n);
@@ -146,7 +144,7 @@ std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q
   if (ratios.rows() > 0) {
     const Svd svd = full_svd(ratios * K);
     Eigen::Index kept = 0;
-    while (kept < svd.values.size() && svd.values[kept] > kNull) ++kept;
+    while (kept < svd.values.size() && svd.values[kept] > kLocatedSigma) ++kept;
     Z = svd.right.rightCols(k - kept).eval();
   }
   std::vector<MatX> forms;
@@ -164,7 +162,7 @@ std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q
     const VecX c = Z * y;
     Branch branch;
     branch.group = group, branch.directions = rank_of_slope(at, c), branch.rank = here.rank + branch.directions;
-    branch.q0 = q, branch.t = K * c, branch.half = kHalf;
+    branch.q0 = q, branch.t = K * c, branch.half = kMeetingHalf;
     if (branch.directions == 0 || !branch.build(loops, wound)) continue;
     out.regular = std::max(out.regular, branch.rank);
     out.branches.push_back(std::move(branch));

@@ -14,12 +14,11 @@
 namespace invar {
 namespace {
 
-constexpr double kSteep = 2;  // how much faster than bodies turn the sine of the weakest row may fall
+constexpr double kSteep = 2;  // how much faster than bodies turn the sine of the weakest row falls, seen over short steps
 constexpr double kAhead = 2;  // half-widths from which on a band is looked for: samples inside a step come close to its edge, too
 constexpr double kLongest = 0.15;   // rad; of an error-controlled step where σ is watched
 constexpr double kResolved = 0.06;  // rad; fixed steps that are longer do not see a band
 constexpr double kBeyond = 1.15;    // steps inside a band aim at this part of its half-width
-constexpr double kFollows = 1e-5;   // of the rates: what a motion that begins on a branch may have across it
 constexpr double kSameState = 1e-9;
 constexpr double kRounding = 4 * 1.1e-16;  // of closed joints
 
@@ -79,89 +78,12 @@ bool Passage::holds_at(const Bodies& bodies) const {
   return true;
 }
 
-// The rank at regular configurations: counted here, and, because a motion may begin in a singular one, on both sides of it along
-// the motion, and where [initial] closes.
-void Passage::begin(const Bodies& bodies, const VecX& wound) {
-  active_.clear();
-  ++version_;
-  before_ = bodies;
-  wound_ = wound;
-  watching_ = false;
-  loops_.measure_lengths(bodies);
-  std::fill(regular_.begin(), regular_.end(), 0);
-  loops_.tree().measure(bodies, wound, seen_.q, seen_.v);
-  VecX q, v, initial;
-  loops_.tree().measure(invar::place(model_, JointState::initial(model_)), wound, initial, v);
-  for (std::size_t g = 0; g < regular_.size(); ++g) {
-    if (!watched_[g]) continue;
-    watched_[g]->budget = 0;
-    watched_[g]->failing = false;
-    loops_.rates(g, seen_.v, watched_[g]->t);
-    loops_.place(seen_.q, wound);
-    learn_rank(g);
-    const auto most = static_cast<int>(std::min(loops_.groups()[g].rows.size(), loops_.groups()[g].freedoms.size()));
-    const auto learn = [&](VecX& at) {
-      if (!loops_.close(g, most, wound, at)) return;
-      loops_.place(at, wound);
-      learn_rank(g);
-    };
-    learn(initial);
-    const double rate = watched_[g]->t.lpNorm<Eigen::Infinity>();
-    for (const double x : {2 * kBandHalf, -2 * kBandHalf}) {
-      if (!(rate > 0)) continue;
-      q = seen_.q;
-      loops_.move(g, x / rate * watched_[g]->t, q);
-      learn(q);
-    }
-  }
-  begin_in_bands(wound);
-  begun_ = true;
-}
-
-// What is asked for before the first step is computed by the equations that the first step will have, if the motion is on a
-// branch: otherwise no equations have a solution, and whoever solves says so.
-void Passage::begin_in_bands(const VecX& wound) {
-  for (std::size_t g = 0; g < regular_.size(); ++g) {
-    if (!watched_[g] || regular_[g] == 0) continue;
-    Watched& w = *watched_[g];
-    const double rate = w.t.norm();
-    if (!(rate > 0)) continue;
-    w.t /= rate;
-    loops_.place(seen_.q, wound);
-    rank_of(loops_, g, regular_[g], kNullSigma, w.work, w.here);
-    if (!(w.here.sigma < kWatchedSigma)) continue;
-    const double half = kBandHalf * spread(w.t);
-    const Ahead ahead = look_ahead(loops_, g, w.here, regular_[g], seen_.q, wound, w.t, -2 * half, half, kWatchedSigma, w.work);
-    if (!ahead.found || std::abs(ahead.x) > half) continue;
-    enter(g, seen_, wound, w.t, ahead.x, ahead.directions, half);
-    w.failing = false;
-    if (const Branch* branch = passing(g); branch && !follows(*branch, seen_)) {
-      std::erase_if(active_, [&](const Branch& b) { return b.group == g; });
-      if (passes(piece_of_group_[g])) choose_rows(piece_of_group_[g]);
-    }
-  }
-}
-
-bool Passage::follows(const Branch& branch, const Seen& at) {
-  MatX G, dG;
-  branch.complement(0, G, dG);
-  loops_.rates(branch.group, at.v, u_);
-  return (G.transpose() * u_).norm() <= kFollows * u_.norm();
-}
-
-// Where the loops stand.
-void Passage::learn_rank(std::size_t group) {
-  Watched& w = *watched_[group];
-  rank_of(loops_, group, regular_[group], kNullSigma, w.work, w.here);
-  regular_[group] = std::max(regular_[group], rank_beyond_gaps(loops_, group, w.here, w.work.gap));
-}
-
 double Passage::prepare(const Bodies& bodies, const VecX& wound, double h, bool whole) {
   if (regular_.empty()) return h;
   // A motion that begins in a singular configuration has a strong weakest row, because the solver has set the weak one aside. Its
   // band was chosen without knowing the step.
   const bool begins = begun_;
-  if (begins && active()) active_.clear(), ++version_;
+  if (begins) forget_begun_bands();
   begun_ = false;
   // Nothing to look at where the weakest row of a part is strong, or gains strength, or nothing was near and the motion has come
   // no further.
@@ -171,7 +93,8 @@ double Passage::prepare(const Bodies& bodies, const VecX& wound, double h, bool 
     Watched& w = *watched_[g];
     const double reach = h * loops_.speed(g, bodies), sine = others_.piece(piece_of_group_[g]).mobility().sine;
     w.budget -= loops_.moved(g, before_, bodies);
-    const bool strong = !begins && (sine > kSteep * (reach + kAhead * kBandHalf) || (sine > w.sine && sine > kSteep * reach));
+    const double steep = whole ? kSteep : kSteepestSine;
+    const bool strong = !begins && (sine > steep * (reach + kAhead * kBandHalf) || (sine > w.sine && sine > steep * reach));
     w.sine = sine;
     w.near = passing(g) || !(strong || w.budget > reach);
     near = near || w.near;

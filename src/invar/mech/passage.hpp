@@ -73,11 +73,14 @@ class Passage final : public KktSolver {
     double sine = 1;    // of the weakest row of its part, before the last step
     bool near = true;   // has to be looked at
     bool failing = false;
+    bool rests = false;  // begins at rest in a band
   };
   void learn_rank(std::size_t group);
   Branch* passing(std::size_t group);
   bool closed(int body) const;
-  void begin_in_bands(const VecX& wound);
+  void begin_in_bands(const VecX& initial, const VecX& wound);
+  bool head_from(const VecX& initial, std::size_t group, const VecX& wound, VecX& t);
+  void forget_begun_bands();
   bool leave(const Seen& at);
   double look(const Bodies& bodies, const Seen& at, const VecX& wound, double h, bool whole);
   double approach(std::size_t group, const Seen& at, const VecX& wound, double h, bool whole);

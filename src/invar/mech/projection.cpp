@@ -14,6 +14,8 @@ constexpr double kLeastPart = 0.01;  // of a correction that is tried
 // What rounding leaves of closed joints, in parts of the positions (speeds) that enter: an attempt to close them further would
 // move the mechanism along its weakest directions, by round-off over sine.
 constexpr double kRounding = 4 * 1.1e-16;
+// Of the speeds: rates along rows that are so small need a few digits only (KktInput::correction).
+constexpr double kLittle = 1e-7;
 
 // A residual (numbers along rows) as a relative twist of M in F, World axes, that has these components and nothing along the
 // freedoms: dualᵀ t = 0, also for a screw, whose last row is not orthogonal to its dual. Otherwise rotors and couplings, which
@@ -168,7 +170,8 @@ Verdict Projection::positions(Bodies& bodies, const VecX& wound, double toleranc
     for (int c = 0; c < coupling_bias_.size(); ++c) coupling_bias_[c] = -coupling_residual(model_, c, q_);
     close_what_is_round_off(bodies, false);
     if (!any_open()) return {};
-    const KktInput input{.dynamics = false, .bias = &bias_, .coupling_bias = &coupling_bias_, .coupling_q = &coupling_q_};
+    const KktInput input{
+        .dynamics = false, .correction = true, .bias = &bias_, .coupling_bias = &coupling_bias_, .coupling_q = &coupling_q_};
     if (const Verdict v = solve_positions(bodies, input, tolerance); !v.ok()) return v;
     if (!any_open()) return {};
     correct(bodies, wound, tolerance);
@@ -210,16 +213,19 @@ void Projection::correct(Bodies& bodies, const VecX& wound, double tolerance) {
 
 Verdict Projection::velocities(Bodies& bodies, const VecX& wound) {
   invar::measure(model_, scales_);
-  const KktInput input{.dynamics = false,
-                       .settled = true,
-                       .bias = &baumgarte(bodies, 0.5, 0),
-                       .coupling_bias = &coupling_bias_,
-                       .coupling_q = &coupling_q_};
+  KktInput input{.dynamics = false,
+                 .settled = true,
+                 .bias = &baumgarte(bodies, 0.5, 0),
+                 .coupling_bias = &coupling_bias_,
+                 .coupling_q = &coupling_q_};
   if (coupling_q_.size() > 0) measure(bodies, wound);
   for (int c = 0; c < coupling_bias_.size(); ++c) coupling_bias_[c] = -coupling_residual_rate(model_, c, q_, v_);
   for (Part& part : parts_) part.open = true;
   close_what_is_round_off(bodies, true);
   if (!any_open()) return {};
+  // This one is not repeated: what it may leave of itself has to be round-off of the speeds.
+  input.correction = std::all_of(parts_.begin(), parts_.end(),
+                                 [](const Part& part) { return !part.open || part.wanted <= kLittle * part.speed; });
   if (const Verdict v = solve_open(bodies, input); !v.ok()) return v;
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     if (!part_of_body(b).open) continue;

@@ -17,7 +17,6 @@ namespace {
 constexpr double kPart = 0.1;  // of a radian: pieces in which a long step is looked at
 constexpr int kParts = 32;
 constexpr double kAsBefore = 0.7;  // of |C - 1|, which may grow by a part of it within a step
-constexpr double kSteep = 30;      // how much faster than bodies turn a sine may change: masses enter it
 
 }  // namespace
 
@@ -33,6 +32,7 @@ Singularities::Singularities(const Model& model) : loops_(model), groups_(loops_
 void Singularities::look(std::size_t group, const Bodies& bodies, Look& out) {
   Watched& w = groups_[group];
   loops_.tree().measure(bodies, wound_, out.q, v_);
+  loops_.rates(group, v_, out.t);
   loops_.place(out.q, wound_);
   LoopRank& seen = out.rank = rank_of(loops_, group, 0);
   w.regular = std::max(w.regular, rank_beyond_gaps(loops_, group, seen, gap_));
@@ -49,17 +49,43 @@ void Singularities::begin(const Bodies& bodies, const VecX& wound) {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (!groups_[g].small) continue;
     groups_[g].regular = 0;
+    groups_[g].looks = 0;
+    groups_[g].way = 0;
     look(g, bodies, groups_[g].reference);
+    groups_[g].begins = groups_[g].reference.t;
+    groups_[g].rank_at_begin = groups_[g].regular;
     groups_[g].fresh = true;
   }
   before_ = between_ = bodies;
   sine_before_ = 0;
 }
 
+// A motion that begins in a singular configuration knows a smaller rank than it has beside it: it is looked at once more a little
+// further on, and once more behind that.
+bool Singularities::young(Watched& group, double distance) const {
+  constexpr double kPlaces[] = {kBandHalf, 0.1};
+  group.way += distance;
+  if (group.looks == std::size(kPlaces) || group.way < kPlaces[group.looks]) return false;
+  ++group.looks;
+  return true;
+}
+
 bool Singularities::calm(Watched& group, double distance, double sine) const {
   const bool far = group.budget > distance;
   group.budget -= distance;
-  return far || sine_before_ + sine > kSteep * distance;
+  return far || sine_before_ + sine > kSteepestSine * distance;
+}
+
+// The one direction in which all rows let a group move; that of its rates may be off beside a singular configuration.
+VecX Singularities::tangent(const Look& at) { return at.rank.right.rightCols(1); }
+
+// Whether a group with one freedom goes on in another direction: along a branch it turns no further than its bodies do.
+bool Singularities::turned_off(std::size_t group, const VecX& before, const VecX& now) const {
+  constexpr double kOff = 0.5;  // sine of the angle, over a tenth of a radian at most
+  const auto freedoms = static_cast<int>(loops_.groups()[group].freedoms.size());
+  if (freedoms - groups_[group].regular != 1) return false;
+  const double sizes = before.norm() * now.norm();
+  return sizes > 0 && std::abs(before.dot(now)) < std::sqrt(1 - kOff * kOff) * sizes;
 }
 
 // C = Uᵀ Φ_b V Σ⁻¹ over the directions that are regular at a; false where a is singular itself.
@@ -81,6 +107,8 @@ bool Singularities::as_before(std::size_t group, const Bodies& now) {
   MatX C;
   VecX q;
   loops_.tree().measure(now, wound_, q, v_);
+  loops_.rates(group, v_, t_);
+  if (turned_off(group, w.reference.t, t_)) return false;
   return compare(group, w.reference, q, C) && (C - MatX::Identity(C.rows(), C.cols())).norm() < kAsBefore;
 }
 
@@ -216,16 +244,24 @@ void Singularities::look_through(std::size_t g, const Bodies& now, double distan
     if (w.regular == 0 || !(w.next.rank.sigma > kLocatedSigma)) continue;
     if (const int directions = crossed(g, w.reference, w.next.q); directions > 0)
       found_.push_back(locate(g, w.reference, w.next, directions, from, to, between));
+    // Nearer to a singular configuration than the way that was gone: a motion that turns there has not resolved its own.
+    const double sigma = std::min(w.reference.rank.sigma, w.next.rank.sigma);
+    if (sigma < 2 * (to - from) * distance && turned_off(g, tangent(w.reference), tangent(w.next)))
+      left_.push_back(loops_.groups()[g].joint());
     std::swap(w.reference, w.next);
     from = to;
   }
   w.fresh = true;
+  // It began in a singular configuration, and has just come out of it.
+  if (w.looks == 1 && w.rank_at_begin < w.regular && w.way < kPart && turned_off(g, w.begins, tangent(w.reference)))
+    left_.push_back(loops_.groups()[g].joint());
 }
 
 const std::vector<Singularities::Crossing>& Singularities::step(const Bodies& now, const VecX& wound, double sine,
                                                                 const Between& between) {
   crossings_.clear();
   found_.clear();
+  left_.clear();
   wound_ = wound;
   // The very same sine is that of an earlier state: in bands nobody computes it.
   const double known = sine == sine_before_ ? -sine : sine;
@@ -235,7 +271,7 @@ const std::vector<Singularities::Crossing>& Singularities::step(const Bodies& no
     const double distance = loops_.moved(g, before_, now);
     farthest = std::max(farthest, distance);
     if (distance == 0) continue;
-    if (calm(groups_[g], distance, known) || (distance < kPart && as_before(g, now)))
+    if (!young(groups_[g], distance) && (calm(groups_[g], distance, known) || (distance < kPart && as_before(g, now))))
       groups_[g].fresh = false;
     else
       look_through(g, now, distance, between);

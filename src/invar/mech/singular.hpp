@@ -40,18 +40,26 @@ class Singularities {
   using Between = std::function<void(double, Bodies&)>;
   /// What was crossed in the step that ends at `now`. `sine`: of the weakest row there, as the solver has it; 0: not known.
   const std::vector<Crossing>& step(const Bodies& now, const VecX& wound, double sine, const Between& between);
+  /// Joints of loops with one freedom that left their branch of motion in a singular configuration within that step: they go on
+  /// in another direction than they came in.
+  const std::vector<int>& left() const { return left_; }
 
  private:
   struct Look {
     VecX q;
+    VecX t;  // scaled rates of the group
     LoopRank rank;
   };
   /// One group of loops.
   struct Watched {
-    bool small = true;   // enough to be watched
-    int regular = 0;     // rank at regular configurations seen so far
-    double budget = 0;   // how far its bodies may move from before_ without meeting a singular configuration
-    bool fresh = false;  // `reference` is where before_ is, or at the last regular configuration before it
+    bool small = true;  // enough to be watched
+    int regular = 0;    // rank at regular configurations seen so far
+    double budget = 0;  // how far its bodies may move from before_ without meeting a singular configuration
+    double way = 0;     // of its bodies since the beginning, rad
+    std::size_t looks = 0;
+    VecX begins;            // scaled rates at the beginning
+    int rank_at_begin = 0;  // as counted there
+    bool fresh = false;     // `reference` is where before_ is, or at the last regular configuration before it
     Look reference, next;
   };
   /// What a group crossed.
@@ -70,6 +78,9 @@ class Singularities {
   void count(double distance, const Between& between);
   int rank_nearby(std::size_t group, const Found& found, double distance, const Between& between);
   void stand(const Branch& branch, const Branch::Weakest& at, const Between& between, Crossing& out);
+  bool young(Watched& group, double distance) const;
+  static VecX tangent(const Look& at);
+  bool turned_off(std::size_t group, const VecX& before, const VecX& now) const;
   bool calm(Watched& group, double distance, double sine) const;
 
   Loops loops_;
@@ -77,9 +88,10 @@ class Singularities {
   std::vector<Unwatched> unwatched_;
   Bodies before_, between_;
   double sine_before_ = 0;
-  VecX wound_, v_, gap_;
+  VecX wound_, v_, t_, gap_;
   std::vector<Found> found_;
   std::vector<Crossing> crossings_;
+  std::vector<int> left_;
 };
 
 }  // namespace invar

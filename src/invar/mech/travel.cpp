@@ -7,22 +7,27 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/mech/assemble.hpp"
+#include "invar/mech/loops_limits.hpp"
+
 namespace invar {
 namespace {
 
-constexpr double kHalf = 0.05;
-constexpr double kWatched = 0.35;
-constexpr double kSingular = 1e-6;
-constexpr double kClosed = 1e-7;       // of lengths and rates: polynomials through nodes are good to 1e-9
-constexpr double kBeside = 1e-3;       // σ below which Newton's method over all rows is not trusted
-constexpr int kLegs = 64;              // on the way
-constexpr int kPieces = 32;            // of a branch, in each of which a freedom goes one way
-constexpr std::size_t kLargest = 160;  // freedoms of a group whose rank is counted
+constexpr double kClosed = 1e-7;  // of lengths and rates: polynomials through nodes are good to 1e-9
+constexpr double kBeside = 1e-3;  // σ below which Newton's method over all rows is not trusted
+constexpr int kLegs = 64;         // on the way
+constexpr int kPieces = 32;       // of a branch, in each of which a freedom goes one way
 
 }  // namespace
 
-Travel::Travel(const Model& model, const std::vector<int>& leaders, const Bodies& from, const VecX& wound)
-    : loops_(model, leaders), tree_(model, leaders), wound_(wound), bodies_(from), beside_(loops_.groups().size()) {
+Travel::Travel(const Model& model, const std::vector<int>& leaders, const Bodies& from, const VecX& wound,
+               const std::vector<int>& attitudes)
+    : loops_(model, leaders),
+      tree_(model, leaders),
+      attitudes_(attitudes),
+      wound_(wound),
+      bodies_(from),
+      beside_(loops_.groups().size()) {
   loops_.measure_lengths(from);
   tree_.measure(from, wound, q_, before_);
   v_ = VecX::Zero(tree_.nv());
@@ -30,6 +35,10 @@ Travel::Travel(const Model& model, const std::vector<int>& leaders, const Bodies
   sound_ = choose(q_);
   for (int i = 0; i < tree_.nv(); ++i)
     leader_.push_back(std::find(leaders.begin(), leaders.end(), tree_.freedom_of_model(i)) != leaders.end());
+  paced_ = leader_;
+  for (const int j : attitudes)
+    for (int k = 0; k < model.joints()[static_cast<std::size_t>(j)].nv; ++k)
+      if (const int i = tree_.freedom_of_joint(j, k); i >= 0) paced_[static_cast<std::size_t>(i)] = true;
 }
 
 void Travel::keep(std::size_t group) {
@@ -44,12 +53,13 @@ bool Travel::choose(const VecX& q) {
   loops_.hold({});
   loops_.place(q, wound_);
   for (std::size_t g = 0; g < loops_.groups().size() && dependent >= 0; ++g)
-    dependent = loops_.groups()[g].freedoms.size() > kLargest ? -1 : dependent + rank_of(loops_, g, 0, kSingular).rank;
+    dependent = loops_.groups()[g].freedoms.size() > kLargestGroup ? -1 : dependent + rank_of(loops_, g, 0, kLocatedSigma).rank;
   return tree_.choose(q, wound_, dependent).ok();
 }
 
 bool Travel::go(const VecX& q, const VecX& v, int group) {
   if (!sound_) return false;
+  named_rates_ = v;
   const auto lead = [&](int i) {
     if (!leader_[static_cast<std::size_t>(i)]) return Lead{i, 0};
     const Joint& joint = tree_.model().joints()[static_cast<std::size_t>(tree_.joint_of(i))];
@@ -57,7 +67,7 @@ bool Travel::go(const VecX& q, const VecX& v, int group) {
   };
   wanted_ = VecX::Constant(tree_.nv(), std::numeric_limits<double>::quiet_NaN());
   for (int i = 0; i < tree_.nv(); ++i)
-    if (leader_[static_cast<std::size_t>(i)]) wanted_[i] = v[tree_.freedom_of_model(i)];
+    if (paced_[static_cast<std::size_t>(i)]) wanted_[i] = v[tree_.freedom_of_model(i)];
   const VecX start = q_;
   std::vector<bool> in_group(static_cast<std::size_t>(tree_.nv()), false);
   for (std::size_t g = 0; g < loops_.groups().size(); ++g) {
@@ -85,8 +95,32 @@ bool Travel::go(const VecX& q, const VecX& v, int group) {
   for (int i = 0; i < tree_.nv() && group < 0; ++i)
     if (!in_group[static_cast<std::size_t>(i)] && leader_[static_cast<std::size_t>(i)])
       q_[tree_.coordinate_of(i)] += lead(i).by, v_[i] = std::isnan(wanted_[i]) ? 0 : wanted_[i];
+  if (group < 0) turn(q, in_group);
   tree_.place(q_, v_, bodies_);
   return closed();
+}
+
+// Attitudes outside of loops. A free joint is none of the tree's: its body floats there, with coordinates of its own.
+void Travel::turn(const VecX& q, const std::vector<bool>& in_group) {
+  const Model& model = tree_.model();
+  VecX rates = named_rates_, floating_q, floating_v;
+  for (double& rate : rates)
+    if (std::isnan(rate)) rate = 0;
+  for (const int j : attitudes_) {
+    const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
+    if (const int first = tree_.freedom_of_joint(j, 0); first >= 0) {
+      if (in_group[static_cast<std::size_t>(first)]) continue;
+      const JointNode& n = tree_.nodes()[tree_.node_of_freedom(first)];
+      q_.segment(n.q0, n.nq) = q.segment(joint.q0, joint.nq);
+      v_.segment(n.v0, n.nv) = rates.segment(joint.v0, joint.nv);
+      continue;
+    }
+    const JointNode& n = tree_.nodes()[static_cast<std::size_t>(tree_.node_of_body(joint.child))];
+    if (joint.parent != kWorld || n.joint >= 0) continue;
+    tree_.measure(place(model, {q, rates, std::vector<bool>(model.joints().size(), true)}), wound_, floating_q, floating_v);
+    q_.segment(n.q0, n.nq) = floating_q.segment(n.q0, n.nq);
+    v_.segment(n.v0, n.nv) = floating_v.segment(n.v0, n.nv);
+  }
 }
 
 // Whether positions and rates meet all rows, those included that nobody kept.
@@ -130,7 +164,7 @@ bool Travel::go_in_group(std::size_t group, const std::vector<Lead>& leads) {
                       at_[tree_.coordinate_of(first.freedom)]});
   loops_.hold(held);
   loops_.place(at_, wound_);
-  regular_ = rank_of(loops_, group, 0, kSingular).rank;
+  regular_ = rank_of(loops_, group, 0, kLocatedSigma).rank;
 
   VecX ahead;
   int passed = 0;
@@ -170,13 +204,13 @@ Travel::Way Travel::through_band(std::size_t group, const std::vector<Lead>& lea
   Branch branch;
   loops_.rates(group, ahead, branch.t);
   const double length = branch.t.norm();
-  if (!(here.sigma < kWatched) || !(length > 0)) return Way::Clear;
+  if (!(here.sigma < kWatchedSigma) || !(length > 0)) return Way::Clear;
   branch.t /= length;
-  const Ahead singular = look_ahead(loops_, group, here, regular_, at_, wound_, branch.t, 0, kHalf);
-  if (!singular.found || singular.x > leg * length + 2 * kHalf) return Way::Clear;
+  const Ahead singular = look_ahead(loops_, group, here, regular_, at_, wound_, branch.t, 0, kMeetingHalf);
+  if (!singular.found || singular.x > leg * length + 2 * kMeetingHalf) return Way::Clear;
 
   branch.group = group, branch.rank = regular_, branch.directions = singular.directions;
-  branch.q0 = at_, branch.centre = singular.x, branch.half = kHalf;
+  branch.q0 = at_, branch.centre = singular.x, branch.half = kMeetingHalf;
   if (!branch.build(loops_, wound_)) return Way::Clear;
   const Eigen::Index i = g.place_of(first.freedom);
   const double unit = g.scale[i], left = (1 - done) * first.by;
@@ -246,7 +280,7 @@ bool Travel::rates_of(std::size_t group) {
   if (!tree_.motions(bodies, wound_, E).ok()) return false;
   std::vector<int> columns, rows;
   for (std::size_t i = 0; i < tree_.independent().size(); ++i)
-    if (leader_[static_cast<std::size_t>(tree_.independent()[i])] && g.place_of(tree_.independent()[i]) >= 0)
+    if (paced_[static_cast<std::size_t>(tree_.independent()[i])] && g.place_of(tree_.independent()[i]) >= 0)
       columns.push_back(static_cast<int>(i));
   for (const int f : g.freedoms)
     if (!std::isnan(wanted_[f])) rows.push_back(f);

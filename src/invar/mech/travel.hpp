@@ -13,11 +13,14 @@ namespace invar {
 class Travel {
  public:
   /// `leaders`: freedoms of the model, with coordinates of their own. Of those that depend on each other, some lead.
-  Travel(const Model& model, const std::vector<int>& leaders, const Bodies& from, const VecX& wound);
+  /// `attitudes`: joints of the model whose coordinates are none of freedoms (balls, free bodies): outside of loops they are put
+  /// where they are wanted; in loops they lead with their rates only.
+  Travel(const Model& model, const std::vector<int>& leaders, const Bodies& from, const VecX& wound,
+         const std::vector<int>& attitudes = {});
 
   /// A group of loops that stays where it is, with the rates that it has.
   void keep(std::size_t group);
-  /// To the coordinates q and rates v (stacked as in the model; only the leaders' count; NaN: a rate that follows from the
+  /// To the coordinates q and rates v (stacked as in the model; only those that lead count; NaN: a rate that follows from the
   /// others), in all groups of loops or in one of them. False where loops do not let the freedoms that lead get there. Groups in
   /// which nothing leads, because loops hold all of it, stay at rest.
   bool go(const VecX& q, const VecX& v, int group = -1);
@@ -46,12 +49,17 @@ class Travel {
 
   Loops loops_;
   JointTree tree_;
+  void turn(const VecX& q, const std::vector<bool>& in_group);
+
   std::vector<bool> leader_;  // per freedom of the tree
+  std::vector<bool> paced_;   // the same: its rate leads
+  std::vector<int> attitudes_;
   VecX wound_;
   VecX q_, v_;              // of the tree
   VecX before_;             // rates at the beginning
   std::vector<bool> kept_;  // per group
   VecX wanted_;             // rates of the tree; NaN: not named
+  VecX named_rates_;        // the same of the model
   VecX at_, rates_;         // of the tree, while one group is on its way
   int regular_ = 0;         // rank of the group that is on its way
   bool sound_ = false;      // freedoms could be chosen

@@ -223,6 +223,22 @@ class Editor {
     return remove_joint(*j, e.whole, "joint '" + e.joint + "'");
   }
 
+  // Numbers are checked by Model::build, as those of a file are.
+  Result<void> operator()(const SetPassive& e) {
+    const auto j = find(s_.joints, e.joint, "joint");
+    if (!j) return tl::unexpected(j.error());
+    JointSpec& joint = s_.joints[*j];
+    if (!e.stiffness && !e.rest && !e.damping && !e.friction && !e.friction_velocity)
+      return refuse("joint '{}': name stiffness, rest, damping, friction or friction_velocity", e.joint);
+    if (e.stiffness) joint.spring.stiffness = *e.stiffness;
+    if (e.rest) joint.spring.rest = *e.rest;
+    if (e.damping) joint.damping = *e.damping;
+    if (e.friction) joint.friction = *e.friction;
+    if (e.friction_velocity) joint.friction_velocity = *e.friction_velocity;
+    touch(change_.joints, *j);
+    return {};
+  }
+
  private:
   Result<void> add_joint(const JointSpec& joint) {
     if (exists(s_.joints, joint.name)) return refuse("there is a joint '{}' already", joint.name);
@@ -252,8 +268,9 @@ class Editor {
 }  // namespace
 
 const std::vector<std::string>& edit_names() {
-  static const std::vector<std::string> names = {"set_inertia", "attach", "detach",   "set_joint_frame", "set_map", "set_tool",
-                                                 "lock",        "unlock", "add_body", "remove_body",     "close",   "cut"};
+  static const std::vector<std::string> names = {"set_inertia", "attach", "detach",     "set_joint_frame", "set_map",
+                                                 "set_tool",    "lock",   "unlock",     "add_body",        "remove_body",
+                                                 "close",       "cut",    "set_passive"};
   return names;
 }
 
@@ -273,6 +290,7 @@ std::string words(const Edit& edit) {
     std::string operator()(const RemoveBody& e) const { return fmt::format("remove body '{}'", e.body); }
     std::string operator()(const CloseLoop& e) const { return fmt::format("close joint '{}'", e.joint.name); }
     std::string operator()(const CutLoop& e) const { return fmt::format("cut joint '{}'", e.joint); }
+    std::string operator()(const SetPassive& e) const { return fmt::format("other passive parts of joint '{}'", e.joint); }
   };
   return std::visit(Clause{}, edit);
 }

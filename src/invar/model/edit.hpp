@@ -75,8 +75,15 @@ struct CutLoop {
   bool whole = false;
 };
 
+/// Other passive parts of a joint, one number per freedom; what is not named stays.
+struct SetPassive {
+  std::string joint;
+  std::optional<std::vector<double>> stiffness, rest, damping, friction;
+  std::optional<double> friction_velocity;
+};
+
 using Edit = std::variant<SetInertia, Attach, Detach, SetJointFrame, SetMap, SetTool, Lock, Unlock, AddBody, RemoveBody,
-                          CloseLoop, CutLoop>;
+                          CloseLoop, CutLoop, SetPassive>;
 
 /// The word of scenario files ("set_inertia"), all of them in the order of Edit, and a clause: "attach 'gripper' to 'hand'".
 const char* name(const Edit& edit);

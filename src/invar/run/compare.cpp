@@ -103,7 +103,7 @@ class Comparer {
   }
 
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
-  const Determined& axes() const { return axes_; }
+  const DeterminedAxes& axes() const { return axes_; }
 
  private:
   // The largest difference so far, times a factor, at every sample; unknown (NaN) after the last one that both have. Its place.
@@ -151,7 +151,7 @@ class Comparer {
   int run_ = 0, runs_;
   double grid_;  // s; the step of all ways that need one
   Quantities scale_{};
-  Determined axes_;
+  DeterminedAxes axes_;
 };
 
 bool chosen(const Way& way, const std::vector<std::string>& only) {

@@ -86,6 +86,10 @@ bool Loop::edit(double t) {
 
     auto leg = std::make_unique<Leg>(scenario_, model, layout_);
     leg->bind(scenario_);
+    for (const auto& c : controllers_) {
+      if (auto bound = c->rebind(*model); !bound) return refused(bound.error(), t);
+      leg->system.add(*c);
+    }
     State next;
     leg->formulation->set(carried->bodies, next, carried->turns);
     next.aux = x_.aux;
@@ -101,7 +105,7 @@ bool Loop::edit(double t) {
     sample_due_ = true;
     note_edit(t, edits, std::move(*carried));
     watch_.enter(*leg_, t, x_);
-    resolution_.enter(*leg_, !leg_->integrator->adaptive(), t, scenario_.end_time);
+    resolution_.enter(*leg_, !leg_->integrator->adaptive(), t, scenario_.end_time, seen_);
   }
   return true;
 }
@@ -229,15 +233,22 @@ bool Loop::sample(double t, const State& x, bool on_step) {
   else
     leg_->sampler.observe(t, *leg_->formulation, x, sampled_, leg_->integrator->report());
   sampled_.t = t;
-  tally_.reactions(evaluation_.reactions);
   judge_.sample(t, evaluation_);
   for (const auto& c : controllers_) c->witness(t, evaluation_);
-  if (options_.sink == nullptr) return true;
+  if (options_.sink == nullptr) return tally_.reactions(evaluation_.reactions), true;
   const std::span<const double> row = leg_->recorder.row(sampled_, evaluation_, leg_->system.load().port);
   row_.assign(row.begin(), row.end());
+  if (records_flow()) add_flow(t);
   for (const auto& c : controllers_) row_.insert(row_.end(), c->values().begin(), c->values().end());
   sink_ = options_.sink->sample(row_);
+  if (sink_) tally_.reactions(evaluation_.reactions);  // a sample counts where it was written
   return sink_.has_value();
+}
+
+void Loop::add_flow(double t) {
+  const Vec3 velocity = scenario_.flow->velocity(t);
+  row_.insert(row_.end(), velocity.begin(), velocity.end());
+  if (const auto measured = scenario_.flow->measured(t)) row_.insert(row_.end(), measured->begin(), measured->end());
 }
 
 // Controllers look at the end of a segment with what acted until then: held commands are oldest there.
@@ -275,7 +286,19 @@ bool Loop::failed(const Verdict& verdict, double t) {
   const long step = verdict.status == Status::JointStop ? tally_.steps : tally_.steps + 1;
   out_.words = fmt::format("step {}, t = {:g} s: {}", step, t, words(verdict, *leg_->model));
   if (wants_smaller_step(verdict.status, tally_.steps)) out_.words += "; a smaller step may help";
+  if (verdict.status != Status::JointStop) out_.words += drives_to_blame();
   return false;
+}
+
+// Where a loop has no motion that a drive could ask for, equations fail anywhere in it.
+std::string Loop::drives_to_blame() const {
+  std::vector<std::string> names;
+  for (const Joint& joint : scenario_.model->joints())
+    for (int k = 0; k < joint.nv && !scenario_.start.driven.empty(); ++k)
+      if (scenario_.start.driven[static_cast<std::size_t>(joint.v0 + k)])
+        names.push_back(fmt::format("'{}'", freedom_name(joint, k)));
+  if (names.empty()) return {};
+  return fmt::format("; a drive ({}) may ask for more than the mechanism can reach", fmt::join(names, ", "));
 }
 
 }  // namespace invar

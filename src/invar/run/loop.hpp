@@ -37,6 +37,10 @@ class Loop {
   Result<void> check_names() const;
   Result<Outcome> run(const State& start);
   std::vector<Channel> channels() const;
+  /// What had to give way at the start.
+  std::vector<std::string> displaced_at(const State& start) const {
+    return displaced(*leg_->formulation, scenario_.start, start);
+  }
   /// How many samples a run to its end takes; over more events than can be counted in a moment, as many as the first ones
   /// suggest.
   double samples_foreseen() const;
@@ -59,10 +63,13 @@ class Loop {
   double sample_time(long j) const;
   bool look_before(double t);
   void settle_control(double t);
+  bool records_flow() const { return scenario_.flow && scenario_.sampling.what.loads; }
+  void add_flow(double t);
   std::vector<Metric> metrics() const;
   bool go_on();
   bool stopped();
   bool failed(const Verdict& verdict, double t);
+  std::string drives_to_blame() const;
   Result<Outcome> outcome();
 
   const Scenario& scenario_;

@@ -159,6 +159,11 @@ struct Pen {
   void numbers(const double* x, int n) {
     for (int i = 0; i < n; ++i) number(x[i]);
   }
+  // Both signs are the same attitude: the one nearer to that of the row before, which still stands here.
+  void quaternion(const double* q) {
+    const double sign = at[0] * q[0] + at[1] * q[1] + at[2] * q[2] + at[3] * q[3] < 0 ? -1 : 1;
+    for (int i = 0; i < 4; ++i) number(sign * q[i]);
+  }
 };
 
 }  // namespace
@@ -222,13 +227,18 @@ std::span<const double> Recorder::row(const Observation& seen, const Evaluation&
   for (std::size_t b = 0; b < model_.bodies().size(); ++b) {
     const BodyState& s = e.bodies[b];
     const double q[] = {s.q_WB.w(), s.q_WB.x(), s.q_WB.y(), s.q_WB.z()};
-    if (choice_.bodies) pen.vector(s.p_WC), pen.numbers(q, 4), pen.vector(s.v_WC), pen.vector(s.w_WB);
+    if (choice_.bodies) pen.vector(s.p_WC), pen.quaternion(q), pen.vector(s.v_WC), pen.vector(s.w_WB);
     if (choice_.accelerations) pen.vector(e.accelerations[b].a_WC), pen.vector(e.accelerations[b].alpha_WB);
     if (choice_.loads) pen.vector(port[b].force), pen.vector(port[b].moment);
   }
   for (std::size_t k = 0; k < model_.joints().size(); ++k) {
     const Joint& j = model_.joints()[k];
-    if (choice_.joints) pen.numbers(e.q.data() + j.q0, j.nq), pen.numbers(e.v.data() + j.v0, j.nv);
+    const int attitude = j.nq > j.nv ? 4 : 0;  // a quaternion, last
+    if (choice_.joints) {
+      pen.numbers(e.q.data() + j.q0, j.nq - attitude);
+      if (attitude > 0) pen.quaternion(e.q.data() + j.q0 + j.nq - attitude);
+      pen.numbers(e.v.data() + j.v0, j.nv);
+    }
     if (choice_.accelerations) pen.numbers(e.vdot.data() + j.v0, j.nv);
     if (choice_.reactions) pen.vector(e.reactions[k].force), pen.vector(e.reactions[k].moment);
     if (choice_.efforts) pen.numbers(e.efforts.data() + j.v0, j.nv);

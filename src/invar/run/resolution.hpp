@@ -21,14 +21,15 @@ namespace invar {
 class Resolution {
  public:
   /// Begins, or goes on with another leg after an edit.
-  void enter(const Leg& leg, bool fixed_steps, double t, double end);
+  void enter(const Leg& leg, bool fixed_steps, double t, double end, const Observation& seen);
   /// After a step of length h, at the state that the leg's observer saw last.
   void step(const Leg& leg, double t, double h, const Observation& seen);
 
   /// The largest step × rate, 1; 0 where nothing was judged.
   double largest() const { return worst_.value; }
   /// What is not resolved, in one sentence; empty where all is.
-  std::string sentence(const Tally& tally) const;
+  /// `further`: another cause, or empty.
+  std::string sentence(const Tally& tally, const std::string& further) const;
 
  private:
   enum class Part { None, Spring, Damper, Stop, Friction, Tendon };
@@ -56,6 +57,8 @@ class Resolution {
   void look_at_gaps(const Leg& leg, double t);
   double size_at(const Model& model, const Joint& joint) const;
 
+  double begun_ = std::numeric_limits<double>::infinity(), end_ = 0;  // s
+  double late_ = std::numeric_limits<double>::infinity();             // J; least physical balance towards the end
   std::unique_ptr<Response> response_;
   std::vector<Place> places_;
   std::vector<double> sizes_;  // per body, m

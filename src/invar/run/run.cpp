@@ -20,13 +20,13 @@ void Loop::begin(const State& start) {
   leg_->observer.observe(scenario_.start_time, *leg_->formulation, x_, seen_);
   leg_->sampler.observe(scenario_.start_time, *leg_->formulation, x_, sampled_);
   tally_.start(seen_);
-  for (std::string& sentence : displaced(*leg_->formulation, scenario_.start, x_)) watch_.say(std::move(sentence));
+  for (std::string& sentence : displaced_at(x_)) watch_.say(std::move(sentence));
 }
 
 Result<Outcome> Loop::run(const State& start) {
   begin(start);
   watch_.enter(*leg_, scenario_.start_time, x_);
-  resolution_.enter(*leg_, !leg_->integrator->adaptive(), scenario_.start_time, scenario_.end_time);
+  resolution_.enter(*leg_, !leg_->integrator->adaptive(), scenario_.start_time, scenario_.end_time, seen_);
   if (options_.sink != nullptr) {
     const Layout layout{channels(), leg_->model->name(), scenario_.name, scenario_.seed};
     if (auto begun = options_.sink->begin(layout); !begun) return tl::unexpected(begun.error());
@@ -61,6 +61,9 @@ std::vector<Metric> Loop::metrics() const {
     for (const Tracking& t : c->law().tracking())
       for (const auto& [what, value] : {std::pair{"final", t.last}, {"largest", t.largest}, {"rms", t.rms()}})
         out.push_back({c->name() + "." + t.name + "." + what, std::abs(value), t.unit, {}});
+    if (const Remainder* remainder = c->law().remainder())
+      out.push_back({c->name() + ".remainder", remainder->score(), "N/sqrt(kg)",
+                     std::isnan(remainder->score()) ? "the run ends before it has settled" : std::string()});
     const Certificate certificate = c->certificate();
     for (const Clause& clause : certificate.clauses())
       out.push_back({c->name() + "." + clause.name, clause.worst, clause.unit, {}});
@@ -93,6 +96,10 @@ Result<void> Loop::check_names() const {
 // All that is recorded: of the mechanism, and of its controllers.
 std::vector<Channel> Loop::channels() const {
   std::vector<Channel> out = leg_->recorder.channels();
+  if (records_flow()) {
+    out.push_back({"flow/velocity", "m/s", "of what the mechanism moves in, World", 3});
+    if (scenario_.flow->is_measured()) out.push_back({"flow/measured", "m/s", "what a meter says of it, World", 3});
+  }
   for (const auto& c : controllers_)
     for (const Reading& r : c->readings())
       out.push_back({"control/" + escaped(c->name()) + "/" + escaped(r.name), r.unit, r.meaning, r.size});
@@ -113,7 +120,7 @@ Result<Outcome> Loop::outcome() {
   if (cut && sampled_.t < seen_.t) sample(seen_.t, x_, true);
   out_.notes = watch_.notes();
   if (std::string divided = tally_.divided_steps(); !divided.empty()) out_.notes.push_back(std::move(divided));
-  out_.unresolved = resolution_.sentence(tally_);
+  out_.unresolved = resolution_.sentence(tally_, watch_.left_branch());
   if (out_.end == Outcome::End::Finished) settle_control(seen_.t);  // the last step is judged like the others
   for (const auto& c : controllers_) {
     c->law().conclude();
@@ -160,6 +167,7 @@ Result<std::unique_ptr<Loop>> prepared(const Scenario& scenario, const RunOption
   if (const auto no = time_objection(scenario)) return refuse({ErrorKind::Scenario, no->what, {}});
   auto models = models_of(scenario);
   if (!models) return refuse(models.error().error);
+  if (const auto no = edit_under_control(scenario)) return refuse(no->error);
   std::vector<Channel> layout;
   if (!scenario.edits.empty()) layout = channels_of_all(*models, recorded(scenario));
   if (auto made = make_integrator(scenario.method.integrator, scenario.method.options); !made) return refuse(made.error());
@@ -206,6 +214,7 @@ Result<Foreseen> check(const Scenario& scenario) {
   Foreseen out;
   for (const Channel& c : (*loop)->channels()) out.width += c.size;
   out.samples = (*loop)->samples_foreseen();
+  out.notes = (*loop)->displaced_at(start);
   return out;
 }
 

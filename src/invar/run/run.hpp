@@ -62,7 +62,8 @@ struct Outcome {
 /// What a run records that goes to its end.
 struct Foreseen {
   double samples = 0;
-  int width = 0;  ///< numbers per sample
+  int width = 0;                   ///< numbers per sample
+  std::vector<std::string> notes;  ///< what has to give way at the start
 };
 
 /// Whether a run of this scenario would begin: the error that run() would give before its first step, or what it would record.

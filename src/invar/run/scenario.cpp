@@ -36,6 +36,26 @@ tl::expected<std::vector<std::shared_ptr<const Model>>, EditFlaw> models_of(cons
   return out;
 }
 
+std::optional<EditFlaw> edit_under_control(const Scenario& scenario) {
+  if (scenario.controllers.empty()) return {};
+  for (std::size_t k = 0; k < scenario.edits.size(); ++k)
+    for (std::size_t i = 0; i < scenario.edits[k].edits.size(); ++i) {
+      const Edit& edit = scenario.edits[k].edits[i];
+      if (std::holds_alternative<SetInertia>(edit) || std::holds_alternative<Attach>(edit) ||
+          std::holds_alternative<Detach>(edit))
+        continue;
+      return EditFlaw{
+          k,
+          static_cast<int>(i),
+          {ErrorKind::Scenario,
+           fmt::format("under control inertias can be edited ('set_inertia', 'attach', 'detach'), not '{}': leave out "
+                       "the edit or 'control'",
+                       name(edit)),
+           {}}};
+    }
+  return {};
+}
+
 RecordChoice recorded(const Scenario& scenario) {
   RecordChoice out = scenario.sampling.what;
   out.loads = out.loads && !(scenario.environments.empty() && scenario.controllers.empty());

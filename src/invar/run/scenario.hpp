@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "invar/control/controller.hpp"
+#include "invar/control/flow.hpp"
 #include "invar/model/live_model.hpp"
 #include "invar/run/figure.hpp"
 #include "invar/run/laws.hpp"
@@ -40,6 +41,7 @@ struct Scenario {
   bool end_at_stops = false;  ///< a joint that reaches a limit ends the run; otherwise its stop pushes back
   Start start;
   std::vector<std::shared_ptr<const Environment>> environments;  ///< disturbances and efforts
+  std::shared_ptr<const Flow> flow;  ///< of what the mechanism moves in, to be recorded; null: there is none
   std::vector<ControllerSpec> controllers;
   std::vector<EditEvent> edits;           ///< in order of time; then `spec` is needed
   std::shared_ptr<const ModelSpec> spec;  ///< that the model was built from
@@ -59,6 +61,10 @@ struct EditFlaw {
   Error error;
 };
 tl::expected<std::vector<std::shared_ptr<const Model>>, EditFlaw> models_of(const Scenario& scenario);
+
+/// The first edit that a mechanism under control cannot take, if any: those of inertia it can, the nominal model staying as it
+/// is.
+std::optional<EditFlaw> edit_under_control(const Scenario& scenario);
 
 /// What is recorded: what was chosen, loads only where anything can act.
 RecordChoice recorded(const Scenario& scenario);

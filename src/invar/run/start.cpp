@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "invar/base/random.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/joint_tree.hpp"
 #include "invar/run/start_names.hpp"
@@ -21,10 +22,62 @@ struct Initial {
   VecX turns;
 };
 
+// The start that names what [initial] names.
+Start named_by_initial(const Model& model) {
+  Start out(model);
+  out.named = model.initial_named();
+  return without_rates(std::move(out));
+}
+
+// Whether a start is [initial] and nothing else.
+bool is_initial(const Model& model, const Start& start) {
+  return std::none_of(start.named.begin(), start.named.end(), [](bool named) { return named; }) &&
+         start.joints.q == model.initial_q() && start.joints.v.isZero(0);
+}
+
+// Loops closed near what [initial] says. Where they cannot be (links that lie in one line resist every way out to first order),
+// joints that it does not name are tried elsewhere, further away each time; always the same places.
+Result<Bodies> closed_near_initial(const Model& model, double tolerance) {
+  constexpr int kTries = 24;
+  const JointState initial = JointState::initial(model);
+  const VecX turns = initial.turns(model);
+  auto first = make_consistent(model, place(model, initial), tolerance, turns);
+  if (first || first.error().kind != ErrorKind::State) return first;
+  const AsNamed measure(model);
+  Random random(1);
+  for (int k = 0; k < kTries; ++k) {
+    JointState joints = initial;
+    const double far = 0.1 * std::exp2(0.25 * k);  // rad, or lengths: up to a turn
+    bool moved = false;
+    for (std::size_t j = 0; j < model.joints().size(); ++j) {
+      const Joint& joint = model.joints()[j];
+      for (int i = 0; i < joint.nv && joint.nq == joint.nv && !model.initial_named()[j]; ++i, moved = true)
+        joints.q[joint.q0 + i] += far * measure.unit(j, i) * random.uniform(-1, 1);
+    }
+    if (!moved) break;
+    if (auto other = make_consistent(model, place(model, joints), tolerance, turns)) return other;
+  }
+  return first;
+}
+
+// From there the joints that [initial] names lead to where it has them, if loops let them.
+Result<Bodies> assembled_initial(const Model& model, double tolerance) {
+  const VecX turns = JointState::initial(model).turns(model);
+  auto near = closed_near_initial(model, tolerance);
+  const Start names = named_by_initial(model);
+  const std::vector<int> leaders = named_freedoms(model, names);
+  if (!near || leaders.empty() || JointTree(model).rows() == 0) return near;
+  const VecX wound = wound_at(model, *near, turns);
+  if (off_names(model, names, *near, wound) <= AsNamed::kBound) return near;
+  Travel travel(model, leaders, *near, wound, named_attitudes(model, names));
+  if (!travel.go(names.joints.q, named_rates(model, names))) return near;
+  if (off_names(model, names, travel.bodies(), wound) <= AsNamed::kBound) return travel.bodies();
+  return near;
+}
+
 Initial initial_of(const Model& model, double tolerance) {
-  const JointState joints = JointState::initial(model);
-  Initial out{{}, joints.turns(model)};
-  if (auto assembled = make_consistent(model, place(model, joints), tolerance, out.turns)) out.bodies = std::move(*assembled);
+  Initial out{{}, JointState::initial(model).turns(model)};
+  if (auto assembled = assembled_initial(model, tolerance)) out.bodies = std::move(*assembled);
   return out;
 }
 
@@ -94,7 +147,7 @@ Result<std::optional<Bodies>> from_singular(const Model& model, const Start& sta
   Bodies bodies(model.bodies().size());
   loops.tree().place(q, v, bodies);
   // What else is named, in loops that are regular and outside of them.
-  Travel travel(model, leaders, bodies, wound);
+  Travel travel(model, leaders, bodies, wound, named_attitudes(model, start));
   for (const std::size_t g : taken) travel.keep(g);
   if (travel.go(start.joints.q, named_rates(model, start))) return travel.bodies();
   return off_names(model, start, bodies, wound) <= AsNamed::kBound ? std::optional<Bodies>(bodies) : none;
@@ -105,7 +158,7 @@ Result<std::optional<Bodies>> from_singular(const Model& model, const Start& sta
 Result<std::optional<Bodies>> from_regular(const Model& model, const Start& start, const Bodies& from, const VecX& turns) {
   const std::vector<int> leaders = named_freedoms(model, start);
   const VecX wound = wound_at(model, from, turns);
-  Travel travel(model, leaders, from, wound);
+  Travel travel(model, leaders, from, wound, named_attitudes(model, start));
   if (!travel.go(start.joints.q, named_rates(model, start))) return std::optional<Bodies>();
   if (off_names(model, start, travel.bodies(), wound) <= AsNamed::kBound) return travel.bodies();
   VecX q, v;
@@ -238,10 +291,12 @@ Result<Bodies> bodies_at(const Model& model, const Start& start) {
     auto bodies = named_bodies(model, start);
     return bodies ? on_branches(model, start, std::move(*bodies)) : bodies;
   }
-  Bodies guess = start.by_bodies ? start.bodies : place(model, start.joints);
   const VecX turns = start.turns(model);
+  Bodies guess = start.by_bodies ? start.bodies : place(model, start.joints);
   if (start.project) {
-    auto assembled = make_consistent(model, std::move(guess), start.tolerance, turns);
+    const bool initial = !start.by_bodies && is_initial(model, start);
+    auto assembled =
+        initial ? assembled_initial(model, start.tolerance) : make_consistent(model, std::move(guess), start.tolerance, turns);
     if (!assembled) return assembled;
     guess = std::move(*assembled);
     if (start.motion && !start.by_bodies && !named)
@@ -256,8 +311,44 @@ Result<Bodies> bodies_at(const Model& model, const Start& start) {
   return guess;
 }
 
+namespace {
+
+// A drive that does not begin where the mechanism does would throw it there within the first step.
+Result<Bodies> expect_drives(const Model& model, const Start& start, Bodies bodies) {
+  if (start.driven.empty()) return bodies;
+  VecX q, v;
+  joint_coordinates(model, bodies, q, v);
+  unwind(model, wound_at(model, bodies, start.turns(model)), q);
+  const AsNamed measure(model);
+  double most = AsNamed::kBound;
+  std::string worst;
+  const auto compare = [&](std::size_t j, int k, double drive, double is, const char* what, const char* per) {
+    if (const double off = measure.off(j, k, is, drive); off > most) {
+      const Joint& joint = model.joints()[j];
+      const char* unit = turns(joint.kind, k) ? "rad" : "m";
+      most = off;
+      worst = fmt::format(
+          "the drive of joint '{}' begins {} {:.6g} {}{}, but loops, couplings and the joints that are named give "
+          "{:.6g} {}{}: name fewer joints, or what agrees with the drive",
+          freedom_name(joint, k), what, drive, unit, per, is, unit, per);
+    }
+  };
+  for (std::size_t j = 0; j < model.joints().size(); ++j) {
+    const Joint& joint = model.joints()[j];
+    for (int k = 0; k < joint.nv && joint.nq == joint.nv; ++k) {
+      if (!start.driven[static_cast<std::size_t>(joint.v0 + k)]) continue;
+      compare(j, k, start.joints.q[joint.q0 + k], q[joint.q0 + k], "at", "");
+      compare(j, k, start.joints.v[joint.v0 + k], v[joint.v0 + k], "with", "/s");
+    }
+  }
+  return worst.empty() ? Result<Bodies>(std::move(bodies)) : fail(ErrorKind::State, worst);
+}
+
+}  // namespace
+
 Result<State> state_at(Formulation& formulation, const Start& start) {
   auto bodies = bodies_at(formulation.model(), start);
+  if (bodies && start.motion) bodies = expect_drives(formulation.model(), start, std::move(*bodies));
   if (!bodies) {
     Error error = bodies.error();
     if (error.where.empty()) error.where = start.place ? start.place(error.what) : start.where;
@@ -268,15 +359,41 @@ Result<State> state_at(Formulation& formulation, const Start& start) {
   return x;
 }
 
+namespace {
+
+// Where [initial] contradicts the loops by more than values that somebody has rounded do.
+std::vector<std::string> off_initial(const Model& model, const VecX& q) {
+  constexpr double kRounded = 1e-3;
+  std::vector<std::string> out;
+  const Start names = named_by_initial(model);
+  const AsNamed measure(model);
+  for (std::size_t j = 0; j < model.joints().size(); ++j) {
+    const Joint& joint = model.joints()[j];
+    for (int k = 0; k < joint.nq && joint.nq == joint.nv; ++k) {
+      const double named = names.joints.q[joint.q0 + k], is = q[joint.q0 + k];
+      if (names.names(model, j, k) && measure.off(j, k, is, named) > kRounded)
+        out.push_back(
+            fmt::format("joint '{}' starts with q = {:.6g}, not {:.6g} as in [initial] of the model: loops or couplings "
+                        "do not allow it with the other joints that are named there",
+                        joint.name, is, named));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<std::string> displaced(const Formulation& formulation, const Start& start, const State& x) {
   std::vector<std::string> out;
-  if (start.by_bodies || start.named.empty()) return out;
   const Model& model = formulation.model();
+  if (start.by_bodies) return out;
   Bodies bodies;
   formulation.bodies(x, bodies);
   VecX q, v;
   joint_coordinates(model, bodies, q, v);
   unwind(model, x.wound, q);
+  if (is_initial(model, start)) return off_initial(model, q);
+  if (start.named.empty()) return out;
   out = where_branches_meet(model, start, bodies, x.wound);
   const AsNamed measure(model);
   const auto compare = [&](std::size_t j, int k, const char* what, double named, double is) {
@@ -290,6 +407,12 @@ std::vector<std::string> displaced(const Formulation& formulation, const Start& 
     const Joint& joint = model.joints()[j];
     if (!start.named[j]) continue;
     // Attitudes are not numbers to compare one by one.
+    if (joint.nq != joint.nv)
+      if (const double off = measure.off_pose(j, q, start.joints.q); start.names(model, j, 0) && off > AsNamed::kBound)
+        out.push_back(
+            fmt::format("joint '{}' starts {:.3g} rad (or parts of the length) from where it is named: in loops attitudes "
+                        "follow the other joints",
+                        joint.name, off));
     for (int k = 0; k < joint.nq && joint.nq == joint.nv; ++k)
       if (start.names(model, j, k)) compare(j, k, "q", start.joints.q[joint.q0 + k], q[joint.q0 + k]);
     for (int k = 0; k < joint.nv; ++k)

@@ -55,6 +55,8 @@ class AsNamed {
   double unit(std::size_t joint, int freedom) const;
   /// |is - named| / (unit + |named|), to be compared with the bound.
   double off(std::size_t joint, int freedom, double is, double named) const;
+  /// The same of a joint whose coordinates are an attitude: the angle, and the distance over the length; q of the whole model.
+  double off_pose(std::size_t joint, const VecX& q, const VecX& named) const;
 
  private:
   const Model& model_;

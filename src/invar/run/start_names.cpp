@@ -54,6 +54,31 @@ std::vector<int> named_freedoms(const Model& model, const Start& start) {
   return out;
 }
 
+std::vector<int> named_attitudes(const Model& model, const Start& start) {
+  std::vector<int> out;
+  for (std::size_t j = 0; j < model.joints().size(); ++j)
+    if (model.joints()[j].nq != model.joints()[j].nv && start.names(model, j, 0)) out.push_back(static_cast<int>(j));
+  return out;
+}
+
+// The angle between two attitudes, and of free bodies the distance of their places in parts of a length.
+double AsNamed::off_pose(std::size_t joint, const VecX& q, const VecX& named) const {
+  const Joint& j = model_.joints()[joint];
+  const int turn = j.q0 + j.nq - 4;
+  const double cosine = std::abs(q.segment<4>(turn).dot(named.segment<4>(turn))) / named.segment<4>(turn).norm();
+  double off = 2 * std::acos(std::min(1.0, cosine));
+  if (cosine > 0.9) {  // where the cosine tells little
+    const double sign = q.segment<4>(turn).dot(named.segment<4>(turn)) < 0 ? -1 : 1;
+    off = 2 * (sign * q.segment<4>(turn) - named.segment<4>(turn)).norm();
+  }
+  const int places = j.nq - 4;
+  if (places > 0) {
+    const VecX to = named.segment(j.q0, places);
+    off = std::max(off, (q.segment(j.q0, places) - to).norm() / (scales_.length_at(j.child) + to.norm()));
+  }
+  return off;
+}
+
 double off_names(const Model& model, const Start& start, const Bodies& bodies, const VecX& wound) {
   VecX q, v;
   joint_coordinates(model, bodies, q, v);
@@ -62,6 +87,7 @@ double off_names(const Model& model, const Start& start, const Bodies& bodies, c
   double largest = 0;
   for (std::size_t j = 0; j < model.joints().size(); ++j) {
     const Joint& joint = model.joints()[j];
+    if (joint.nq != joint.nv && start.names(model, j, 0)) largest = std::max(largest, measure.off_pose(j, q, start.joints.q));
     for (int k = 0; k < joint.nv; ++k) {
       if (joint.nq == joint.nv && start.names(model, j, k))
         largest = std::max(largest, measure.off(j, k, q[joint.q0 + k], start.joints.q[joint.q0 + k]));
@@ -207,7 +233,7 @@ bool NamedBranches::away(std::size_t branch, double side, By by, Reached& out) {
   loops_.move(group_, u, q);
   Bodies bodies(model_.bodies().size());
   loops_.tree().place(q, VecX::Zero(loops_.tree().nv()), bodies);
-  Travel travel(model_, leaders_, bodies, wound_);
+  Travel travel(model_, leaders_, bodies, wound_, named_attitudes(model_, start_));
   if (!travel.go(start_.joints.q, named_rates(model_, start_), static_cast<int>(group_))) return false;
   out.branch = branch;
   loops_.tree().measure(travel.bodies(), wound_, out.q, out.v);

@@ -64,6 +64,8 @@ class NamedBranches {
 Start without_rates(Start start);
 /// Freedoms of the model that a start names, of joints with as many coordinates as freedoms.
 std::vector<int> named_freedoms(const Model& model, const Start& start);
+/// Joints that it names whose coordinates are attitudes (balls, free bodies).
+std::vector<int> named_attitudes(const Model& model, const Start& start);
 /// Its rates, NaN where a freedom is named without one.
 VecX named_rates(const Model& model, const Start& start);
 

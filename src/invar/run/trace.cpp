@@ -55,7 +55,7 @@ double Trace::kinetic_energy(std::size_t k, std::size_t bodies, std::size_t join
   return row(k)[1 + kBody * bodies + kJoint * joints + kKinetic];
 }
 
-Determined::Determined(const Model& model, const Start& start) : model_(model) {
+DeterminedAxes::DeterminedAxes(const Model& model, const Start& start) : model_(model) {
   Augmented formulation(model);
   Evaluation e;
   const std::size_t n = model.joints().size();
@@ -69,14 +69,14 @@ Determined::Determined(const Model& model, const Start& start) : model_(model) {
     }
 }
 
-Wrench Determined::part(std::size_t joint, const Wrench& W, const Quat& q_WP) const {
+Wrench DeterminedAxes::part(std::size_t joint, const Wrench& W, const Quat& q_WP) const {
   const Quat q_FW = (q_WP * model_.joints()[joint].X_PF.q).conjugate();
   return {(q_FW * W.moment).cwiseProduct(moment_[joint]), (q_FW * W.force).cwiseProduct(force_[joint])};
 }
 
 namespace {
 
-Quantities differences_at(const Trace& a, std::size_t i, const Trace& b, std::size_t k, const Determined& axes) {
+Quantities differences_at(const Trace& a, std::size_t i, const Trace& b, std::size_t k, const DeterminedAxes& axes) {
   const Model& model = axes.model();
   const std::size_t bodies = model.bodies().size(), joints = model.joints().size();
   Quantities d{};
@@ -101,7 +101,7 @@ Quantities differences_at(const Trace& a, std::size_t i, const Trace& b, std::si
 
 }  // namespace
 
-void for_common_instants(const Trace& a, const Trace& b, const Determined& axes, const Visit& visit) {
+void for_common_instants(const Trace& a, const Trace& b, const DeterminedAxes& axes, const Visit& visit) {
   const double same = a.size() > 1 ? kSameTime * (a.time(a.size() - 1) - a.time(0)) / static_cast<double>(a.size() - 1) : 0;
   for (std::size_t i = 0, k = 0; i < a.size() && k < b.size();) {
     if (a.time(i) < b.time(k) - same) {

@@ -30,9 +30,9 @@ class Trace final : public Sink {
 };
 
 /// Which components of joint reactions follow from the motion, along the axes of F: decided where the motion starts.
-class Determined {
+class DeterminedAxes {
  public:
-  Determined(const Model& model, const Start& start);
+  DeterminedAxes(const Model& model, const Start& start);
 
   const Model& model() const { return model_; }
   /// The components of a wrench that are determined, in F; the attitude of the parent is given.
@@ -46,7 +46,7 @@ class Determined {
 /// Walks over the instants that two traces have in common, in order of time: their places in a and in b, and the differences
 /// there.
 using Visit = std::function<void(std::size_t in_a, std::size_t in_b, const Quantities& differences)>;
-void for_common_instants(const Trace& a, const Trace& b, const Determined& axes, const Visit& visit);
+void for_common_instants(const Trace& a, const Trace& b, const DeterminedAxes& axes, const Visit& visit);
 
 /// The size of a motion, by which differences are measured: length of the model, a radian, largest speed (of points at that
 /// length, too), largest reaction, largest kinetic energy. Never zero.

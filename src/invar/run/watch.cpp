@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/unbounded.hpp"
@@ -17,6 +19,22 @@ constexpr double kUnbalanced = 1e-6;  // of the forces
 
 std::string_view name_of(const Model& model, int joint) {
   return joint < 0 ? std::string_view() : model.joints()[static_cast<std::size_t>(joint)].name;
+}
+
+// The least and the largest value of the cubic through both ends of a step; rates times its length.
+std::pair<double, double> range(double from, double rate, double to, double rate_to) {
+  const double way = to - from, cubic = rate + rate_to - 2 * way, square = 3 * way - 2 * rate - rate_to;
+  std::pair<double, double> out = std::minmax(from, to);
+  const double root = square * square - 3 * cubic * rate;
+  if (!(root > 0)) return out;
+  // Zeros of rate + 2 square s + 3 cubic s², without cancellation.
+  const double sum = -(square + std::copysign(std::sqrt(root), square));
+  for (const double s : {sum / (3 * cubic), rate / sum})
+    if (s > 0 && s < 1) {
+      const double q = from + s * (rate + s * (square + s * cubic));
+      out = {std::min(out.first, q), std::max(out.second, q)};
+    }
+  return out;
 }
 
 std::string at_joint(const Model& model, int joint) {
@@ -34,7 +52,6 @@ void Watch::enter(const Leg& leg, double t, const State& x) {
   there_.reset();
   between_ = x;
   slack_.assign(leg.model->tendons().size(), false);
-  at_stop_.assign(static_cast<std::size_t>(leg.model->nv()), false);
   q_.setZero(leg.model->nq());
   v_.setZero(leg.model->nv());
   for (const Singularities::Unwatched& u : singularities_->unwatched())
@@ -45,13 +62,26 @@ void Watch::enter(const Leg& leg, double t, const State& x) {
     });
   begins_ = {t, mobility_.rank, leg.observer.bodies(), x.wound};
   look_at_tendons(leg, t);
+  stops_.clear();
+  for (int j = 0; j < static_cast<int>(leg.model->joints().size()); ++j) {
+    const Joint& joint = leg.model->joints()[static_cast<std::size_t>(j)];
+    for (int k = 0; k < joint.nv && joint.nq == joint.nv; ++k)
+      if (joint.passive[static_cast<std::size_t>(k)].has_stops()) stops_.push_back({j, k});
+  }
+  for (Stop& stop : stops_) begin_at(leg, stop, t, x);
 }
 
 Verdict Watch::step(Leg& leg, double t, const State& x) {
+  const double h = t - t_;
   look_at_coordinates(leg, t);
   look_at_rank(leg, t, x);
   look_at_tendons(leg, t);
-  return look_at_stops(leg, t, x);
+  Verdict verdict;
+  for (Stop& stop : stops_) {
+    const Verdict here = look_at(leg, stop, t, h, x);
+    if (verdict.ok()) verdict = here;
+  }
+  return verdict;
 }
 
 // The rank has risen: the motion began in a singular configuration itself.
@@ -99,6 +129,18 @@ void Watch::look_at_rank(Leg& leg, double t, const State& x) {
             at_joint(*leg.model, c.joint));
       });
     if (c.located) look_at_reactions(leg, t, x, c);
+  }
+  if (!crossings.empty() && !leg.integrator->passes_singular() && left_.empty())
+    left_ = fmt::format(
+        "{} of order {} does not converge through singular configurations (one was passed before t = {:g} s): compare with "
+        "another "
+        "method",
+        leg.integrator->name(), leg.integrator->order(), t);
+  for (const int joint : singularities_->left()) {
+    if (!left_.empty()) break;
+    left_ =
+        fmt::format("the motion left its branch in a singular configuration{} before t = {:g} s: what follows is another motion",
+                    at_joint(*leg.model, joint), t);
   }
   // Loops that are too large to be watched: what the solver counted.
   if (!singularities_->unwatched().empty() && crossings.empty() && now.changes != mobility_.changes)
@@ -163,28 +205,42 @@ void Watch::look_at_tendons(const Leg& leg, double t) {
   }
 }
 
-// A stop that is reached is said; each time counts.
-Verdict Watch::look_at_stops(const Leg& leg, double t, const State& x) {
-  Verdict verdict;
-  for (int j = 0; j < static_cast<int>(leg.model->joints().size()); ++j) {
-    const Joint& joint = leg.model->joints()[static_cast<std::size_t>(j)];
-    if (std::none_of(joint.passive.begin(), joint.passive.end(), [](const Passive& p) { return p.has_stops(); })) continue;
-    coordinates_of_joint(*leg.model, j, leg.observer.bodies(), q_, v_);
-    for (int k = 0; k < joint.nv; ++k) {
-      const Passive& p = joint.passive[static_cast<std::size_t>(k)];
-      const auto i = static_cast<std::size_t>(joint.v0 + k);
-      double q = q_[joint.q0 + k];
-      if (winds(joint.kind, k)) q = nearest_turn(q, x.wound[joint.v0 + k]);
-      const bool at = q < p.lower || q > p.upper, reached = at && !at_stop_[i];
-      at_stop_[i] = at;
-      if (!reached) continue;
-      const bool upper = q > p.upper;
-      notes_.happened(t, NoteKind::Stop, joint.name, 2 * k + (upper ? 1 : 0),
-                      [&] { return fmt::format("joint '{}' reached its {} stop", joint.name, upper ? "upper" : "lower"); });
-      if (verdict.ok()) verdict = {Status::JointStop, -1, j, q};
-    }
-  }
-  return verdict;
+// Coordinate and rate of a freedom with stops, turns counted.
+void Watch::measure(const Leg& leg, const Stop& stop, const State& x, double& q, double& v) {
+  const Joint& joint = leg.model->joints()[static_cast<std::size_t>(stop.joint)];
+  coordinates_of_joint(*leg.model, stop.joint, leg.observer.bodies(), q_, v_);
+  q = q_[joint.q0 + stop.freedom], v = v_[joint.v0 + stop.freedom];
+  if (winds(joint.kind, stop.freedom)) q = nearest_turn(q, x.wound[joint.v0 + stop.freedom]);
+}
+
+void Watch::begin_at(const Leg& leg, Stop& stop, double t, const State& x) {
+  const Joint& joint = leg.model->joints()[static_cast<std::size_t>(stop.joint)];
+  const Passive& p = joint.passive[static_cast<std::size_t>(stop.freedom)];
+  measure(leg, stop, x, stop.q, stop.v);
+  stop.at = stop.begins = stop.q < p.lower || stop.q > p.upper;
+  if (!stop.at) return;
+  const bool upper = stop.q > p.upper;
+  notes_.happened(t, NoteKind::Stop, joint.name, 2 * stop.freedom + (upper ? 1 : 0), [&] {
+    return fmt::format("joint '{}' begins {:.3g} {} beyond its {} stop", joint.name, upper ? stop.q - p.upper : p.lower - stop.q,
+                       turns(joint.kind, stop.freedom) ? "rad" : "m", upper ? "upper" : "lower");
+  });
+}
+
+// A stop that is reached is said; each time counts. Also one that was left again within the step.
+Verdict Watch::look_at(const Leg& leg, Stop& stop, double t, double h, const State& x) {
+  const Joint& joint = leg.model->joints()[static_cast<std::size_t>(stop.joint)];
+  const Passive& p = joint.passive[static_cast<std::size_t>(stop.freedom)];
+  double q = 0, v = 0;
+  measure(leg, stop, x, q, v);
+  const auto [least, most] = range(stop.q, h * stop.v, q, h * v);
+  const bool upper = most > p.upper, at = upper || least < p.lower;
+  const bool reached = at && !stop.at, begins = stop.begins;
+  stop = {stop.joint, stop.freedom, q, v, q < p.lower || q > p.upper, false};
+  if (begins && at) return {Status::JointStop, -1, stop.joint, q};
+  if (!reached) return {};
+  notes_.happened(t, NoteKind::Stop, joint.name, 2 * stop.freedom + (upper ? 1 : 0),
+                  [&] { return fmt::format("joint '{}' reached its {} stop", joint.name, upper ? "upper" : "lower"); });
+  return {Status::JointStop, -1, stop.joint, q};
 }
 
 }  // namespace invar

@@ -24,6 +24,9 @@ class Watch {
   /// What was said.
   std::vector<std::string> notes() const { return notes_.sentences(); }
 
+  /// Where the motion left its branch first, in words; empty: nowhere.
+  const std::string& left_branch() const { return left_; }
+
   const Mobility& mobility() const { return mobility_; }
   long passages() const { return passages_; }
   long rank_changes() const { return changes_before_ + mobility_.changes; }
@@ -35,9 +38,19 @@ class Watch {
   void look_at_coordinates_end(const Leg& leg, double t);
   void look_at_tendons(const Leg& leg, double t);
   void look_at_coordinates(const Leg& leg, double t);
-  Verdict look_at_stops(const Leg& leg, double t, const State& x);
+  /// A freedom with stops, as it was after the last step.
+  struct Stop {
+    int joint, freedom;
+    double q = 0, v = 0;
+    bool at = false;      // beyond one of them
+    bool begins = false;  // the motion began there
+  };
+  void measure(const Leg& leg, const Stop& stop, const State& x, double& q, double& v);
+  void begin_at(const Leg& leg, Stop& stop, double t, const State& x);
+  Verdict look_at(const Leg& leg, Stop& stop, double t, double h, const State& x);
 
   Notes notes_;
+  std::string left_;
   Mobility mobility_;  // after the last step
   std::optional<Singularities> singularities_;
   std::optional<Augmented> there_;  // stands in singular configurations
@@ -46,14 +59,14 @@ class Watch {
     int rank = 0;
     Bodies bodies;
     VecX wound;
-  } begins_;                   // the motion, or goes on after an edit
-  State between_;              // inside a step
-  double t_ = 0;               // s; after the last step
-  long changes_before_ = 0;    // of rank, before the last edit
-  long passages_ = 0;          // of singular configurations
-  std::vector<bool> slack_;    // per tendon, after the last step
-  std::vector<bool> at_stop_;  // per freedom, after the last step
-  VecX q_, v_;                 // of joints with stops
+  } begins_;                 // the motion, or goes on after an edit
+  State between_;            // inside a step
+  double t_ = 0;             // s; after the last step
+  long changes_before_ = 0;  // of rank, before the last edit
+  long passages_ = 0;        // of singular configurations
+  std::vector<bool> slack_;  // per tendon, after the last step
+  std::vector<Stop> stops_;
+  VecX q_, v_;  // of joints with stops
 };
 
 }  // namespace invar

@@ -31,7 +31,9 @@ std::string words(const Verdict& verdict, const Model& model) {
     out += fmt::format(" at joint '{}'", model.joints()[static_cast<std::size_t>(verdict.joint)].name);
   if (verdict.body >= 0 && verdict.body < static_cast<int>(model.bodies().size()))
     out += fmt::format(" at body '{}'", model.bodies()[static_cast<std::size_t>(verdict.body)].name);
-  if (verdict.value != 0) out += fmt::format(" (value {:.3g})", verdict.value);
+  // Other values are of use to programs only.
+  if (verdict.status == Status::NotConverged) out += fmt::format(" (residual {:.3g})", verdict.value);
+  if (verdict.status == Status::StepTooSmall && verdict.value != 0) out += fmt::format(" ({:.3g} s)", verdict.value);
   return out;
 }
 

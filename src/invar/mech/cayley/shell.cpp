@@ -12,11 +12,6 @@
 namespace invar::cayley {
 namespace {
 
-constexpr double kTolerable = 1e-14;
-constexpr int kPasses = 8, kMostPasses = 10;
-constexpr double kNothing = 1e-24;                // of kinetic energies
-constexpr double kFound = 4e-16, kRough = 1e-12;  // of velocities: what passes may leave, and where rounding may be
-constexpr double kStalled = 0.3;
 constexpr double kRate = 1e-14;  // of velocities: what a projection may leave on closures
 
 // The inverse on the range: an ideal rod does not feel moments about itself.
@@ -71,6 +66,9 @@ Shell<G>::Shell(const Model& model, const Plane* plane, bool stabilised, double 
   rotor_normal_ = saved_rotors_ = rotors_;
   mu_ = {velocities_, std::vector<double>(static_cast<std::size_t>(tree_.rows()), 0.0), rotors_};
   found_ = mu_;
+  improved_ = {mu_, mu_};
+  last_.fill(improved_);
+  fit_.resize(n);
   for (Past& past : past_) past.mu.fill(mu_);
 }
 
@@ -97,19 +95,6 @@ void Shell<G>::recall(int stage, double h) {
   if (std::abs(h - past_[stage_].h) > 1e-9 * std::abs(h)) forget();
   past_[stage_].h = h;
   tree_.recall(stage_);
-}
-
-template <class G>
-void Shell<G>::extrapolate() {
-  static constexpr double kWeights[4][3] = {{0, 0, 0}, {1, 0, 0}, {2, -1, 0}, {3, -3, 1}};
-  const Past& past = past_[stage_];
-  const double* w = kWeights[past.known];
-  for (std::size_t r = 0; r < mu_.ties.size(); ++r)
-    mu_.ties[r] = w[0] * past.mu[0].ties[r] + w[1] * past.mu[1].ties[r] + w[2] * past.mu[2].ties[r];
-  for (std::size_t i = 1; i < mu_.wrenches.size(); ++i) {
-    mu_.wrenches[i] = w[0] * past.mu[0].wrenches[i] + w[1] * past.mu[1].wrenches[i] + w[2] * past.mu[2].wrenches[i];
-    mu_.rotors[i] = w[0] * past.mu[0].rotors[i] + w[1] * past.mu[1].rotors[i] + w[2] * past.mu[2].rotors[i];
-  }
 }
 
 // n_0 = M⁻¹ G_0ᵀ μ, into normal_ and rotor_normal_. Axes of bodies carry wrenches from node to node. Where links without mass or
@@ -246,47 +231,9 @@ Verdict Shell<G>::find_normals() {
     wrench_[a].template head<G::L>() += f;
     wrench_[a].template tail<G::A>() += t + G::moment(b.phi1 - slots[a].phi1, f);
   }
-  for (const Tie<G>& tie : tree_.ties()) {
-    const int b = tie.slot[1] > 0 ? tie.slot[1] : tie.slot[0];
-    for (int r = tie.row; tie.line < 0 && r < tie.row + tie.rows; ++r) found_.ties[r] *= share_[parts_[b].home];
-  }
+  for (const Tie<G>& tie : tree_.ties())
+    for (int r = tie.row; tie.line < 0 && r < tie.row + tie.rows; ++r) found_.ties[r] *= share_[home(tie)];
   return {};
-}
-
-// How far what was found is from what was assumed, as a velocity over the largest one of its connected part.
-template <class G>
-double Shell<G>::change() const {
-  double largest = 0;
-  const auto& slots = tree_.slots();
-  for (std::size_t i = 1; i < slots.size(); ++i) {
-    const Slot<G>& b = slots[i];
-    const double speed = tree_.speed(b);
-    if (!(speed > 0) || !b.massive) continue;
-    const Vec d = found_.wrenches[i] - mu_.wrenches[i];
-    largest = std::max(largest, (d.template head<G::L>().norm() + d.template tail<G::A>().norm() / b.size) / (b.usual * speed));
-  }
-  for (std::size_t i = 1; i < slots.size(); ++i) {
-    if (parts_[i].home != static_cast<int>(i)) continue;
-    const Balance& balance = balance_[i];
-    if (balance.whole > 0) largest = std::max(largest, std::abs(balance.n1 - balance.n0) / balance.whole);
-  }
-  return largest;
-}
-
-// The step reflects normal velocities: what is found differs from the right μ as much as the guess, on the other side.
-template <class G>
-void Shell<G>::improve() {
-  for (std::size_t r = 0; r < mu_.ties.size(); ++r) mu_.ties[r] = 0.5 * (mu_.ties[r] + found_.ties[r]);
-  for (std::size_t i = 1; i < mu_.wrenches.size(); ++i) {
-    mu_.wrenches[i] = 0.5 * (mu_.wrenches[i] + found_.wrenches[i]).eval();
-    mu_.rotors[i] = 0.5 * (mu_.rotors[i] + found_.rotors[i]);
-  }
-  for (std::size_t i = 1; i < share_.size(); ++i) {
-    const Balance& balance = balance_[i];
-    const double ratio = balance.n0 > kNothing * balance.whole ? balance.n1 / balance.n0 : 1.0;
-    // Far from 1 it is rounding, or a step that is too long.
-    share_[i] *= ratio > 0.25 && ratio < 4 ? std::sqrt(std::sqrt(ratio)) : 1.0;
-  }
 }
 
 // Takes n_1 away from the velocities of node 1, and gives back what energy that and n_0 have cost.
@@ -306,6 +253,7 @@ void Shell<G>::leave() {
     b.W1 -= into<G>(b.R1, Ang(normal_[i].template tail<G::A>()));
   }
   improve();
+  share();
   Past& past = past_[stage_];
   std::rotate(past.mu.begin(), past.mu.end() - 1, past.mu.end());
   past.mu[0] = mu_;
@@ -334,40 +282,6 @@ Verdict Shell<G>::step(double h, Loading* loading) {
   }
   dissipated_ = tree_.dissipated();
   if (verdict.ok()) tree_.accept();
-  return verdict;
-}
-
-// μ and c by passes, each of which leaves O(h w) of their error. They end where what changes is round-off, or no longer shrinks;
-// what does not settle in many passes is a step that is too long.
-template <class G>
-Verdict Shell<G>::shelled(double h, Loading* loading) {
-  Verdict verdict;
-  extrapolate();
-  int total = 0;
-  double before = 1;
-  for (int pass = 1;; ++pass) {
-    verdict = enter();
-    if (verdict.ok()) verdict = solve(h, loading, pass > 1);
-    total += iterations_;
-    if (verdict.ok()) verdict = find_normals();
-    const bool settled = verdict.ok() && account();
-    const double now = verdict.ok() ? change() : 0;
-    const bool found = now <= kFound || (now > kStalled * before && now <= kRough);
-    if (settled && (found || pass >= kPasses)) break;
-    if (verdict.ok() && pass >= kMostPasses) {
-      if (given_back(kTolerable)) break;
-      verdict.status = Status::NotConverged;
-    }
-    restore();
-    if (!verdict.ok()) break;
-    improve();
-    before = now;
-  }
-  iterations_ = total;
-  if (verdict.ok()) {
-    balance_ledger();
-    leave();
-  }
   return verdict;
 }
 

@@ -67,6 +67,19 @@ class Shell {
     double h = 0;
   };
 
+  /// What a pass made of μ.
+  struct Improved {
+    Multipliers from, mu;
+  };
+  static constexpr int kLast = 3;  // passes that are remembered
+  /// Weights θ of the last passes, of one connected part, by least squares.
+  struct Fit {
+    Eigen::Matrix<double, kLast, kLast> gram = Eigen::Matrix<double, kLast, kLast>::Zero();
+    Eigen::Matrix<double, kLast, 1> right = Eigen::Matrix<double, kLast, 1>::Zero(), theta = right;
+    void solve(int known);
+  };
+
+  int home(const Tie<G>& tie) const { return parts_[tie.slot[1] > 0 ? tie.slot[1] : tie.slot[0]].home; }
   Verdict shelled(double h, Loading* loading);
   Verdict solve(double h, Loading* loading, bool again);
   void extrapolate();
@@ -77,6 +90,8 @@ class Shell {
   Verdict find_normals();
   double change() const;
   void improve();
+  void accelerate();
+  void share();
   bool account();
   bool given_back(double share) const;
   void begin_ledger();
@@ -100,6 +115,10 @@ class Shell {
   std::vector<Vec> saved_;                                   // per slot: velocities of node 0 before n_0 was added
   std::vector<double> rotors_, rotor_normal_, saved_rotors_;
   Multipliers mu_, found_;
+  Improved improved_;
+  std::array<Improved, kLast> last_;  // latest first
+  int known_ = 0;                     // of these
+  std::vector<Fit> fit_;              // per slot; used at homes
   std::array<Past, kStages> past_;
   int stage_ = 0;
   double work_ = 0, dissipated_ = 0;

@@ -258,6 +258,8 @@ class Tree {
     double now = 0, before = 0;  // m/s: the largest increment, and the one before
     double least = 0;            // m/s: the smallest increment of this iteration
     int stalled = 0;             // increments since then
+    double ratio = 0;            // of the last two increments
+    int steady = 0;              // increments for which it has been the same
     double extent = 0;           // m
   };
   std::vector<Pace> paces_;                    // per connected part; pins count as one

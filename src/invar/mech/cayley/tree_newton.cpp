@@ -21,6 +21,9 @@ constexpr double kFloor = 10 * kRounding;
 constexpr double kClear = 100;          // times rounding: increments above it tell how Newton converges
 constexpr double kCaution = 4;          // times the contraction seen
 constexpr int kStalled = 6;             // increments in a row that shrink no more: slow ones may grow once and shrink again
+constexpr double kSteady = 0.05;        // relative change of a contraction that is one, and no rounding
+constexpr int kSteadily = 4;            // increments in a row
+constexpr double kGrown = 1.05;         // times the smallest: rounding may keep its size
 constexpr double kSameLoad = 1e-15;     // relative change below which a load does not depend on the motion
 constexpr int kTrust = 50;              // steps for which an estimate of it is taken
 constexpr int kDamped = 60;             // iterations with shortened increments
@@ -184,7 +187,7 @@ Verdict Tree<G>::damped(double h, Loading* loading) {
 // order, or smaller than this one by the ratio of the last two, unless what the Jacobian leaves out takes over. Increments that
 // are small and no longer shrink are rounding: rows of ties are positions over h, and singular configurations enlarge it. Those
 // of an inexact Jacobian, or of a load that answers to the motion, may shrink slowly and not at every iteration: they are none
-// as long as one of the last few was smaller than all before. What a load gives back to the
+// as long as one of the last few was smaller than all before, nor are those that grow evenly. What a load gives back to the
 // motion shrinks as the increments do.
 template <class G>
 bool Tree<G>::converged(double h, double feedback, double noise) {
@@ -201,14 +204,19 @@ bool Tree<G>::converged(double h, double feedback, double noise) {
   for (Pace& pace : paces_) {
     const bool smaller = first || pace.now < (slowly ? 1.0 : 0.7) * pace.least;
     pace.stalled = smaller ? 0 : pace.stalled + 1;
+    const double ratio = shrank(pace);
+    const bool as_before = !first && std::abs(ratio - pace.ratio) <= kSteady * pace.ratio;
+    pace.steady = as_before ? pace.steady + 1 : 0;
+    pace.ratio = ratio;
     pace.least = first ? pace.now : std::min(pace.now, pace.least);
   }
   return std::all_of(paces_.begin(), paces_.end(), [&](const Pace& pace) {
     const double rounding = kRounding * pace.scale, ratio = shrank(pace);
     const double next = pace.now * std::max({ratio, inexact_, first ? feedback : feedback * ratio});
+    const double open = kRounding * pace.extent / std::abs(h);
+    const bool diverges = pace.steady >= kSteadily && pace.now > kGrown * pace.least && pace.now > kClear * rounding + open;
     return pace.now <= rounding || next <= rounding ||
-           (iterations_ > 2 && pace.stalled >= (slowly ? kStalled : 1) &&
-            pace.now <= noise * pace.scale + kRounding * pace.extent / std::abs(h));
+           (iterations_ > 2 && pace.stalled >= (slowly ? kStalled : 1) && !diverges && pace.now <= noise * pace.scale + open);
   });
 }
 

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/io/learned_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "invar/io/json_reader.hpp"
+#include "invar/io/text_file.hpp"
+#include "invar/io/whole_file.hpp"
+
+namespace invar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSharings[] = {"each", "alike", "all"};
+
+Json list(const double* x, Eigen::Index n) { return std::vector<double>(x, x + n); }
+template <class Numbers>
+Json list(const Numbers& m) {
+  return list(m.data(), m.size());
+}
+std::string hex(std::uint64_t x) { return fmt::format("{:016x}", x); }
+
+// ---- writing
+
+Json json_of(const SetInertia& e) {
+  const Mat3& I = e.inertia.I_C;
+  return {{"kind", "set_inertia"},
+          {"body", e.body},
+          {"mass", e.inertia.mass},
+          {"com", list(e.inertia.p_BC)},
+          {"inertia", {I(0, 0), I(1, 1), I(2, 2), I(0, 1), I(0, 2), I(1, 2)}}};
+}
+
+Json json_of(const SetPassive& e) {
+  Json out = {{"kind", "set_passive"}, {"joint", e.joint}};
+  if (e.stiffness) out["stiffness"] = *e.stiffness;
+  if (e.rest) out["rest"] = *e.rest;
+  if (e.damping) out["damping"] = *e.damping;
+  if (e.friction) out["friction"] = *e.friction;
+  if (e.friction_velocity) out["friction_velocity"] = *e.friction_velocity;
+  return out;
+}
+
+void add_generic(const TermSpec& t, Json& out) {
+  out["seed"] = hex(t.seed);
+  out["scale_v"] = t.scales.v, out["scale_w"] = t.scales.w;
+  Json domain = Json::array();
+  for (const Mat6& m : t.domain.inverse) domain.push_back(list(m));
+  out["domain"] = domain;
+  if (t.kind == TermKind::Fourier) {
+    out["cosines"] = t.cosines, out["spread"] = t.spread;
+    return;
+  }
+  out["width"] = t.width;
+  if (t.layers.width() > 0)
+    out["layers"] =
+        Json{{"W1", list(t.layers.W1)}, {"b1", list(t.layers.b1)}, {"W2", list(t.layers.W2)}, {"b2", list(t.layers.b2)}};
+}
+
+Json json_of(const TermSpec& t) {
+  Json out = {{"kind", name(t.kind)}, {"on", t.on}, {"share", kSharings[static_cast<int>(t.sharing)]}};
+  if (t.kind == TermKind::JointCoulomb) out["smoothing"] = t.smoothing;
+  if (t.kind == TermKind::Obstacle) out["obstacles"] = t.obstacles, out["bumps"] = t.bumps, out["reach"] = t.reach;
+  if (is_generic(t.kind)) add_generic(t, out);
+  return out;
+}
+
+Json json_of(const Provenance& p) {
+  return {{"data", hex(p.data)},
+          {"seed", hex(p.seed)},
+          {"training", p.training},
+          {"held_out", p.held_out},
+          {"samples", p.samples},
+          {"window", p.window},
+          {"strengths", p.strengths},
+          {"training_error", p.training_error},
+          {"held_out_error", p.held_out_error},
+          {"noise", p.noise}};
+}
+
+// ---- reading
+
+std::uint64_t hex_of(const JsonReader& r) {
+  const std::string text = r.text();
+  if (text.size() != 16 || text.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    r.refuse("expected 16 hexadecimal digits");
+    return 0;
+  }
+  return std::stoull(text, nullptr, 16);
+}
+
+MatX matrix_of(const JsonReader& r, Eigen::Index rows, Eigen::Index columns) {
+  const std::vector<double> x = r.numbers();
+  if (static_cast<Eigen::Index>(x.size()) != rows * columns) {
+    r.refuse(fmt::format("expected {} numbers, found {}", rows * columns, x.size()));
+    return MatX::Zero(rows, columns);
+  }
+  return Eigen::Map<const MatX>(x.data(), rows, columns);
+}
+
+template <class Words>
+int choice(const JsonReader& r, const Words& words) {
+  const std::string word = r.text();
+  const auto at = std::find(std::begin(words), std::end(words), word);
+  if (at != std::end(words)) return static_cast<int>(at - std::begin(words));
+  r.refuse(fmt::format("'{}' is unknown to this version", word));
+  return 0;
+}
+
+Edit edit_of(const JsonReader& r) {
+  const char* const kinds[] = {"set_inertia", "set_passive"};
+  if (choice(r.key("kind"), kinds) == 0) {
+    Inertia inertia;
+    inertia.mass = r.key("mass").number();
+    inertia.p_BC = r.key("com").vec3();
+    const MatX I = matrix_of(r.key("inertia"), 6, 1);
+    inertia.I_C << I(0), I(3), I(4), I(3), I(1), I(5), I(4), I(5), I(2);
+    if (const std::string why = flaw(inertia); !why.empty()) r.refuse(why);
+    return SetInertia{r.key("body").text(), inertia};
+  }
+  SetPassive out{r.key("joint").text(), {}, {}, {}, {}, {}};
+  for (const auto& [key, numbers] : {std::pair("stiffness", &out.stiffness), std::pair("rest", &out.rest),
+                                     std::pair("damping", &out.damping), std::pair("friction", &out.friction)})
+    if (r.has(key)) *numbers = r.key(key).numbers();
+  if (r.has("friction_velocity")) out.friction_velocity = r.key("friction_velocity").number();
+  return out;
+}
+
+// Widths and counts are bounded before anything is made of them.
+void read_generic(const JsonReader& r, TermSpec& t) {
+  t.seed = hex_of(r.key("seed"));
+  t.scales = {r.key("scale_v").number(), r.key("scale_w").number()};
+  for (const JsonReader& m : r.key("domain").items()) t.domain.inverse.push_back(matrix_of(m, 6, 6));
+  if (t.kind == TermKind::Fourier) {
+    t.cosines = r.key("cosines").integer(), t.spread = r.key("spread").number();
+    return;
+  }
+  t.width = r.key("width").integer();
+  if (t.width < 1 || t.width >= Features::kMost) {
+    r.refuse(fmt::format("'width' lies between 1 and {}", Features::kMost - 1));
+    t.width = 1;
+  }
+  if (!r.has("layers")) return;
+  const JsonReader layers = r.key("layers");
+  t.layers = {matrix_of(layers.key("W1"), t.width, 6), matrix_of(layers.key("W2"), t.width, t.width),
+              matrix_of(layers.key("b1"), t.width, 1), matrix_of(layers.key("b2"), t.width, 1)};
+}
+
+TermSpec term_of(const JsonReader& r) {
+  TermSpec t;
+  t.kind = static_cast<TermKind>(choice(r.key("kind"), term_names()));
+  t.on = r.key("on").texts();
+  t.sharing = static_cast<Sharing>(choice(r.key("share"), kSharings));
+  if (t.kind == TermKind::JointCoulomb) t.smoothing = r.key("smoothing").numbers();
+  if (t.kind == TermKind::Obstacle)
+    t.obstacles = r.key("obstacles").texts(), t.bumps = r.key("bumps").integer(), t.reach = r.key("reach").number();
+  if (is_generic(t.kind)) read_generic(r, t);
+  return t;
+}
+
+Provenance provenance_of(const JsonReader& r) {
+  Provenance p;
+  p.data = hex_of(r.key("data")), p.seed = hex_of(r.key("seed"));
+  p.training = r.key("training").texts(), p.held_out = r.key("held_out").texts();
+  p.samples = r.key("samples").integer(), p.window = r.key("window").integer();
+  p.strengths = r.key("strengths").numbers();
+  p.training_error = r.key("training_error").number(), p.held_out_error = r.key("held_out_error").number();
+  p.noise = r.key("noise").number();
+  return p;
+}
+
+RemainderBound bound_of(const JsonReader& r) {
+  const RemainderBound b{.most = r.key("value").number(),
+                         .after = r.key("settling").number(),
+                         .confidence = r.key("confidence").number(),
+                         .runs = r.key("runs").integer()};
+  if (!(b.most >= 0) || !(b.confidence > 0 && b.confidence < 1) || b.runs < 1)
+    r.refuse("a bound has a value, a confidence between 0 and 1, and the number of its calibration runs");
+  return b;
+}
+
+void read_load(const JsonReader& r, Learned& out) {
+  std::vector<double> all;
+  for (const JsonReader& t : r.items()) {
+    out.terms.push_back(term_of(t));
+    const std::vector<double> numbers = t.key("coefficients").numbers();
+    const std::vector<std::string> labels = t.key("labels").texts(), units = t.key("units").texts();
+    if (labels.size() != numbers.size() || units.size() != numbers.size())
+      t.refuse(fmt::format("{} coefficients have {} labels and {} units", numbers.size(), labels.size(), units.size()));
+    all.insert(all.end(), numbers.begin(), numbers.end());
+    out.labels.insert(out.labels.end(), labels.begin(), labels.end());
+    out.units.insert(out.units.end(), units.begin(), units.end());
+  }
+  out.coefficients = Eigen::Map<const VecX>(all.data(), static_cast<Eigen::Index>(all.size()));
+}
+
+}  // namespace
+
+std::string write_learned(const Learned& learned) {
+  Json out = {{"invar_learned", kLearnedFormat},
+              {"model", learned.model},
+              {"bodies", learned.bodies},
+              {"joints", learned.joints},
+              {"learned", learned.learned}};
+  out["points"] = Json::array();
+  for (const Vec3& p : learned.points) out["points"].push_back(list(p));
+  out["obstacles"] = learned.obstacles, out["inputs"] = learned.inputs;
+  out["edits"] = Json::array();
+  for (const Edit& e : learned.edits) {
+    if (const auto* inertia = std::get_if<SetInertia>(&e)) out["edits"].push_back(json_of(*inertia));
+    if (const auto* passive = std::get_if<SetPassive>(&e)) out["edits"].push_back(json_of(*passive));
+  }
+  // Coefficients stand with their terms: as many as there are labels until the next one.
+  out["load"] = Json::array();
+  Eigen::Index at = 0;
+  for (std::size_t i = 0; i < learned.terms.size(); ++i) {
+    Json term = json_of(learned.terms[i]);
+    const Eigen::Index count = learned.counts[i];
+    term["coefficients"] = list(learned.coefficients.data() + at, count);
+    const auto first = static_cast<std::ptrdiff_t>(at), last = static_cast<std::ptrdiff_t>(at + count);
+    term["labels"] = std::vector<std::string>(learned.labels.begin() + first, learned.labels.begin() + last);
+    term["units"] = std::vector<std::string>(learned.units.begin() + first, learned.units.begin() + last);
+    out["load"].push_back(std::move(term));
+    at += count;
+  }
+  if (learned.bound)
+    out["bound"] = {{"value", learned.bound->most},
+                    {"unit", "N/sqrt(kg)"},
+                    {"confidence", learned.bound->confidence},
+                    {"runs", learned.bound->runs},
+                    {"settling", learned.bound->after}};
+  out["from"] = json_of(learned.from);
+  out["undetermined"] = learned.undetermined, out["notes"] = learned.notes;
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Learned> parse_learned(const std::string& text, const std::string& name) {
+  auto root = JsonReader::parse(text, name);
+  if (!root) return tl::unexpected(root.error());
+  if (!root->has("invar_learned"))
+    return fail(ErrorKind::Syntax, "is not a learned model: it has no 'invar_learned'; `invar learn` writes one", name);
+  if (const int version = root->key("invar_learned").integer(); root->sound() && version != kLearnedFormat)
+    return fail(ErrorKind::Syntax,
+                fmt::format("is of version {}, this program reads version {}; learn anew from the data", version, kLearnedFormat),
+                name);
+  Learned out;
+  out.model = root->key("model").text();
+  out.bodies = root->key("bodies").texts(), out.joints = root->key("joints").texts();
+  out.learned = root->key("learned").boolean();
+  for (const JsonReader& p : root->key("points").items()) out.points.push_back(p.vec3());
+  if (out.points.size() != out.bodies.size()) root->key("points").refuse("there is one point per body");
+  out.obstacles = root->key("obstacles").texts(), out.inputs = root->key("inputs").texts();
+  for (const JsonReader& e : root->key("edits").items()) out.edits.push_back(edit_of(e));
+  read_load(root->key("load"), out);
+  for (const JsonReader& t : root->key("load").items()) out.counts.push_back(static_cast<int>(t.key("labels").items().size()));
+  if (root->has("bound")) out.bound = bound_of(root->key("bound"));
+  out.from = provenance_of(root->key("from"));
+  out.undetermined = root->key("undetermined").texts(), out.notes = root->key("notes").texts();
+  if (auto fine = root->finish(); !fine) return tl::unexpected(fine.error());
+  return out;
+}
+
+Result<void> write_learned_file(const std::string& path, const Learned& learned) {
+  return write_text(path, write_learned(learned));
+}
+
+Result<Learned> read_learned_file(const std::string& path) {
+  auto text = read_text_file(path, kLargestText);
+  if (!text) return tl::unexpected(text.error());
+  return parse_learned(*text, path);
+}
+
+}  // namespace invar

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "invar/base/error.hpp"
+#include "invar/learn/term.hpp"
+
+namespace invar {
+
+/// A motion at one instant as it was measured, and what is known to have acted.
+struct DataSample {
+  double t = 0;  ///< s
+  Bodies bodies;
+  Accelerations accelerations;
+  Port port;                   ///< known wrenches about the centres of mass, World
+  VecX efforts;                ///< known efforts on the freedoms, those of motors; not what joints do by themselves
+  Vec3 flow = Vec3::Zero();    ///< measured, World, m/s
+  std::vector<double> inputs;  ///< of actuators
+};
+
+/// One recording.
+struct DataRun {
+  std::string name;
+  std::vector<DataSample> samples;
+};
+
+/// What is learned from. Runs are the unit of honesty: strengths are chosen on whole runs that were not fitted, because
+/// neighbouring samples of one run are nearly the same.
+struct DataSet {
+  std::vector<DataRun> runs;
+  std::vector<std::string> obstacle_names;
+  std::vector<Vec3> obstacles;           ///< points, World, m
+  std::vector<std::string> input_names;  ///< of actuators
+
+  std::size_t samples() const;
+  /// What a term sees beside the bodies.
+  Surroundings around(const DataSample& s) const { return {s.flow, obstacles, s.inputs, &s.accelerations}; }
+  /// FNV-1a over every number: the same data have the same hash.
+  std::uint64_t hash() const;
+};
+
+/// Refuses with run and sample: no runs, runs without samples, numbers that are not finite, quaternions that are none, times that
+/// do not rise, sizes that do not belong to the model.
+Result<void> check(const DataSet& data, const Model& model);
+
+/// Accelerations from velocities: the derivative in the middle of a window of 2 `half` + 1 samples of the quadratic that fits
+/// velocities best (Savitzky and Golay; equal time steps). The first and last `half` samples of every run are dropped. Refuses
+/// uneven time steps and runs that are shorter than the window, with the run.
+Result<void> differentiate(DataSet& data, int half);
+
+/// Every `stride`-th sample of every run, `most` of them in all at most, evenly taken from the runs.
+DataSet thinned(const DataSet& data, std::size_t most);
+
+}  // namespace invar

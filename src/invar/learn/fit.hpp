@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/learn/gram.hpp"
+
+namespace invar {
+
+/// How coefficients are found from the sums of the training runs, and chosen by those of runs that were held out.
+struct FitOptions {
+  enum class Method {
+    Ridge,   ///< all columns, each group (term) with a strength of its own
+    Sparse,  ///< then columns are taken away one after the other, the least useful first
+  };
+  Method method = Method::Ridge;
+  bool passive = false;           ///< columns that dissipate get coefficients that are not negative: they never give energy
+  std::vector<double> strengths;  ///< one per term; empty: chosen on the held-out runs. 0: no ridge
+};
+
+/// Coefficients, and what the data say about them.
+struct Fit {
+  VecX coefficients;                  ///< SI, one per column
+  VecX deviations;                    ///< standard deviation of each, from what is left over; infinite where it is not determined
+  std::vector<bool> kept;             ///< per column: took part
+  std::vector<double> strengths;      ///< per term, on columns scaled to unit mean square
+  double training = 1, held_out = 1;  ///< √(Σe²/Σd²) in the metric of motion
+  double noise = 0;                   ///< N/√kg per freedom: what is left over in training
+  std::vector<std::string> undetermined;  ///< which coefficients the data do not tell apart, in words
+  bool learned = false;  ///< some coefficient is determined, and the held-out runs are explained better than by nothing
+};
+
+/// Refuses fewer rows than columns where a strength is 0.
+Result<Fit> fit(const Terms& terms, const Gram& training, const Gram& held_out, const FitOptions& options = {});
+
+/// Which directions of the coefficients the data do not determine. Columns that others explain to 1e-9 of their mean square are
+/// told with them: "mass of 'link2' and 'link3' only as a sum". Columns that never acted: "drag … is not excited".
+/// Columns of generic terms are counted only.
+struct Determined {
+  std::vector<bool> excited;  ///< per column: it acted at all
+  std::vector<bool> free;     ///< per column: not a combination of columns before it
+  std::vector<std::string> words;
+  int rank = 0;
+};
+Determined determined_by(const Terms& terms, const Gram& gram);
+
+}  // namespace invar

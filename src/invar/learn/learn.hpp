@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "invar/learn/learned.hpp"
+#include "invar/learn/train_network.hpp"
+
+namespace invar {
+
+/// What is learned, and from which runs.
+struct LearnSpec {
+  std::vector<TermSpec> terms;
+  FitOptions fit;
+  TrainOptions train;         ///< of networks among the terms
+  std::vector<int> held_out;  ///< runs of the data; empty: every fifth, the last one at least
+  std::uint64_t seed = 1;
+  int window = 0;  ///< of differences, for the record
+  int threads = 1;
+  const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends early with what was learned until then
+  std::function<void(const std::string& doing, double part)> progress;
+};
+
+/// What came out, and what it is worth beside less.
+struct LearnResult {
+  Learned learned;
+  Fit fit;
+  std::vector<std::string> labels, units;  ///< per column of the fit
+  double identified = 1;                   ///< held-out error with inertias and joints alone; 1 where no such term is there
+  bool interrupted = false;
+};
+
+/// The whole way from data to a learned model: sizes and domains of generic terms, hidden layers of networks, sums over runs,
+/// strengths on held-out runs, edits and load. Refuses what `check`, `gram_of` and `fit` refuse. Actuators in the order of the
+/// data's inputs.
+Result<LearnResult> learn(const ModelSpec& nominal, const Model& model, const DataSet& data, LearnSpec spec,
+                          const std::vector<Actuator>& actuators = {});
+
+}  // namespace invar

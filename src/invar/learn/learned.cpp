@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An effort -(k + θ)(q - rest) + e is a spring of stiffness k + θ about rest + e/(k + θ): so stiffness comes before offsets.
+#include "invar/learn/learned.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "invar/learn/term/inertia.hpp"
+#include "invar/learn/term/joint_coulomb.hpp"
+#include "invar/learn/term/joint_offset.hpp"
+#include "invar/learn/term/joint_stiffness.hpp"
+#include "invar/learn/term/joint_viscous.hpp"
+#include "invar/mech/passive.hpp"
+
+namespace invar {
+namespace {
+
+Inertia about_common(double mass, const Vec3& first, const Mat3& about_origin) {
+  Inertia out;
+  out.mass = mass;
+  out.p_BC = mass > 0 ? Vec3(first / mass) : Vec3(Vec3::Zero());
+  out.I_C = about_origin - mass * (out.p_BC.squaredNorm() * Mat3::Identity() - out.p_BC * out.p_BC.transpose());
+  return out;
+}
+
+// The body's own inertia where it and its payloads together are `now` and were `before`.
+Inertia own_part(const Inertia& own, const Inertia& before, const Inertia& now) {
+  return about_common(own.mass + now.mass - before.mass, own.mass * own.p_BC + now.mass * now.p_BC - before.mass * before.p_BC,
+                      own.about_origin() + now.about_origin() - before.about_origin());
+}
+
+class Conclusion {
+ public:
+  Conclusion(const ModelSpec& nominal, const Model& model, const Terms& terms, const Fit& fit, Learned& out)
+      : nominal_(nominal), model_(model), terms_(terms), fit_(fit), out_(out), left_(fit.coefficients) {}
+
+  void run() {
+    // The order matters: see the head of this file.
+    for (const TermKind kind :
+         {TermKind::Inertia, TermKind::JointViscous, TermKind::JointCoulomb, TermKind::JointStiffness, TermKind::JointOffset})
+      for (int i = 0; i < terms_.count(); ++i)
+        if (terms_.spec(i).kind == kind) take(i);
+    for (auto& [joint, edit] : passive_) out_.edits.emplace_back(std::move(edit));
+    for (int i = 0; i < terms_.count(); ++i) {
+      const int first = terms_.first_column(i), count = terms_.term(i).columns();
+      if (taken_.count(i) > 0 && left_.segment(first, count).isZero(0)) continue;
+      out_.terms.push_back(terms_.spec(i));
+      out_.counts.push_back(count);
+      const Eigen::Index before = out_.coefficients.size();
+      out_.coefficients.conservativeResize(before + count);
+      out_.coefficients.tail(count) = left_.segment(first, count);
+      for (int k = 0; k < count; ++k)
+        out_.labels.push_back(terms_.label(first + k)), out_.units.push_back(terms_.unit(first + k));
+    }
+  }
+
+ private:
+  void take(int i) {
+    const int first = terms_.first_column(i);
+    switch (terms_.spec(i).kind) {
+      case TermKind::Inertia: return take_inertia(static_cast<const InertiaTerm&>(terms_.term(i)), i, first);
+      case TermKind::JointViscous:
+        return add_to(static_cast<const JointViscous&>(terms_.term(i)).classes(), i, first, &SetPassive::damping, "damping");
+      case TermKind::JointCoulomb: return take_friction(static_cast<const JointCoulomb&>(terms_.term(i)), i, first);
+      case TermKind::JointStiffness:
+        return add_to(static_cast<const JointStiffness&>(terms_.term(i)).classes(), i, first, &SetPassive::stiffness,
+                      "stiffness");
+      default: return take_offset(static_cast<const JointOffset&>(terms_.term(i)).classes(), i, first);
+    }
+  }
+
+  void take_inertia(const InertiaTerm& term, int i, int first) {
+    for (std::size_t n = 0; n < term.bodies().size(); ++n) {
+      const auto b = static_cast<std::size_t>(term.bodies()[n]);
+      const Inertia& before = model_.bodies()[b].inertia;
+      const Inertia found = with_added(before, fit_.coefficients.data() + first + term.first_column(n));
+      const Inertia now = own_part(nominal_.bodies[b].inertia, before, found);
+      const Inertia physical = nearest_physical(now, model_.length());
+      if ((physical.I_C - now.I_C).norm() > 1e-9 * now.I_C.norm() || physical.mass != now.mass)
+        out_.notes.push_back(fmt::format("inertia of '{}': no rigid body has the one that fits best ({}); the nearest was taken",
+                                         model_.bodies()[b].name, flaw(now)));
+      out_.edits.emplace_back(SetInertia{model_.bodies()[b].name, physical});
+    }
+    left_.segment(first, term.columns()).setZero();
+    taken_[i] = true;
+  }
+
+  // The list of a joint's edit, begun with what the model has.
+  std::vector<double>& list(int joint, std::optional<std::vector<double>> SetPassive::* which) {
+    const Joint& j = model_.joints()[static_cast<std::size_t>(joint)];
+    SetPassive& edit = passive_[joint];
+    edit.joint = j.name;
+    auto& numbers = edit.*which;
+    if (!numbers) {
+      numbers.emplace();
+      for (const Passive& p : j.passive)
+        numbers->push_back(which == &SetPassive::damping     ? p.damping
+                           : which == &SetPassive::friction  ? p.friction
+                           : which == &SetPassive::stiffness ? p.stiffness
+                                                             : p.rest);
+    }
+    return *numbers;
+  }
+
+  void add_to(const FreedomClasses& classes, int i, int first, std::optional<std::vector<double>> SetPassive::* which,
+              const char* what) {
+    for (const FreedomColumn& f : classes.freedoms) {
+      double& number = list(f.joint, which)[static_cast<std::size_t>(f.freedom)];
+      number += fit_.coefficients[first + f.column];
+      if (number < 0) {
+        out_.notes.push_back(fmt::format("{} of '{}' would be {:.3g}: 0 was taken", what,
+                                         freedom_name(model_.joints()[static_cast<std::size_t>(f.joint)], f.freedom), number));
+        number = 0;
+      }
+    }
+    left_.segment(first, classes.count()).setZero();
+    taken_[i] = true;
+  }
+
+  // A model has one smoothing rate per joint.
+  void take_friction(const JointCoulomb& term, int i, int first) {
+    if (term.smoothing().size() > 1) return;
+    for (const FreedomColumn& f : term.classes().freedoms)
+      for (const Passive& p : model_.joints()[static_cast<std::size_t>(f.joint)].passive)
+        if (p.friction != 0 && p.friction_velocity != term.smoothing()[0]) return;
+    add_to(term.classes(), i, first, &SetPassive::friction, "friction");
+    for (const FreedomColumn& f : term.classes().freedoms) passive_[f.joint].friction_velocity = term.smoothing()[0];
+  }
+
+  // A class whose freedoms all have springs shifts their rest positions.
+  void take_offset(const FreedomClasses& classes, int i, int first) {
+    for (int c = 0; c < classes.count(); ++c) {
+      const auto has_spring = [&](const FreedomColumn& f) {
+        const Joint& joint = model_.joints()[static_cast<std::size_t>(f.joint)];
+        const auto known = passive_.find(f.joint);
+        const auto k = static_cast<std::size_t>(f.freedom);
+        const double stiffness =
+            known != passive_.end() && known->second.stiffness ? (*known->second.stiffness)[k] : joint.passive[k].stiffness;
+        return f.column != c || (f.freedom < ball_start(joint) && stiffness > 0);
+      };
+      if (!std::all_of(classes.freedoms.begin(), classes.freedoms.end(), has_spring)) continue;
+      for (const FreedomColumn& f : classes.freedoms) {
+        if (f.column != c) continue;
+        const double stiffness = list(f.joint, &SetPassive::stiffness)[static_cast<std::size_t>(f.freedom)];
+        list(f.joint, &SetPassive::rest)[static_cast<std::size_t>(f.freedom)] += fit_.coefficients[first + c] / stiffness;
+      }
+      left_[first + c] = 0;
+      taken_[i] = true;
+    }
+  }
+
+  const ModelSpec& nominal_;
+  const Model& model_;
+  const Terms& terms_;
+  const Fit& fit_;
+  Learned& out_;
+  VecX left_;  // coefficients that stay a load
+  std::map<int, SetPassive> passive_;
+  std::map<int, bool> taken_;  // terms of which something became an edit
+};
+
+}  // namespace
+
+Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Terms& terms, const Fit& fit, const DataSet& data,
+                         Provenance from) {
+  Learned out;
+  out.model = model.name();
+  out.bodies = names_of(model.bodies()), out.joints = names_of(model.joints());
+  for (const Body& b : model.bodies()) out.points.push_back(b.inertia.p_BC);
+  out.obstacles = data.obstacle_names, out.inputs = data.input_names;
+  out.from = std::move(from);
+  out.from.strengths = fit.strengths;
+  out.from.training_error = fit.training, out.from.held_out_error = fit.held_out, out.from.noise = fit.noise;
+  out.undetermined = fit.undetermined;
+  out.learned = fit.learned;
+  if (!out.learned) {
+    out.notes.emplace_back(kNothingLearned);
+    return out;
+  }
+  if (!fit.coefficients.allFinite())
+    return fail(ErrorKind::Numerics, "a coefficient is not finite: give the terms a ridge strength");
+  Conclusion(nominal, model, terms, fit, out).run();
+  // What does not make a mechanism is found here, not by whoever reads the file.
+  auto edited_spec = edited(nominal, out.edits);
+  if (!edited_spec) return tl::unexpected(edited_spec.error());
+  if (auto built = Model::build(*edited_spec); !built) return tl::unexpected(built.error());
+  return out;
+}
+
+}  // namespace invar

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+
+#include "invar/control/remainder.hpp"
+#include "invar/learn/fit.hpp"
+#include "invar/model/edit.hpp"
+
+namespace invar {
+
+/// Where coefficients come from.
+struct Provenance {
+  std::uint64_t data = 0;             ///< hash of the data set
+  std::uint64_t seed = 0;             ///< of everything that was drawn
+  std::vector<std::string> training;  ///< runs
+  std::vector<std::string> held_out;
+  long samples = 0;               ///< fitted
+  int window = 0;                 ///< samples of the window of differences; 0: accelerations were measured
+  std::vector<double> strengths;  ///< per term as fitted
+  double training_error = 1, held_out_error = 1;
+  double noise = 0;  ///< N/√kg per freedom
+};
+
+/// What was learned about a machine, in two parts: edits of the nominal model (inertias, friction, stiffness, offsets), so that
+/// M, C and A of whoever uses it are right; and a load, for everything that a model has no place for.
+struct Learned {
+  std::string model;                        ///< name of the nominal model
+  std::vector<std::string> bodies, joints;  ///< of it
+  std::vector<Vec3> points;                 ///< per body: nominal centre of mass, body frame, m: terms on bodies act there
+  std::vector<Edit> edits;                  ///< SetInertia and SetPassive
+  std::vector<TermSpec> terms;              ///< of the load
+  std::vector<int> counts;                  ///< per term: how many columns it has
+  VecX coefficients;                        ///< of the load's columns, SI
+  std::vector<std::string> labels, units;   ///< per column
+  std::vector<std::string> obstacles, inputs;
+  Provenance from;
+  std::vector<std::string> undetermined;  ///< in words
+  std::vector<std::string> notes;         ///< what was done to coefficients on the way
+  bool learned = false;                   ///< false: the data say nothing; there are no edits and no load then
+  std::optional<RemainderBound> bound;
+};
+
+/// Makes both parts of a fit. Coefficients of joints that would make a damping, friction or stiffness negative are cut at zero,
+/// inertias become the nearest that a body can have; either is a note.
+Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Terms& terms, const Fit& fit, const DataSet& data,
+                         Provenance from);
+
+/// The sentence of a model that learned nothing.
+inline constexpr const char* kNothingLearned =
+    "the data excite nothing that the terms could explain: nothing was learned, and the nominal model stays as it is";
+
+}  // namespace invar

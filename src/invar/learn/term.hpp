@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "invar/mech/bodies.hpp"
+
+namespace invar {
+
+/// What is around the mechanism and turns with the World: measured, or known beforehand.
+struct Surroundings {
+  Vec3 flow = Vec3::Zero();            ///< velocity of the fluid, World, m/s
+  std::span<const Vec3> obstacles;     ///< points, World, m; in the order of the names that terms were made with
+  std::span<const double> inputs;      ///< of the actuators that terms were made with, N or N m
+  const Accelerations* accelerations;  ///< of all bodies; null: no term that needs them is evaluated
+};
+
+/// A wrench of one column on one body, about its centre of mass, World, per unit of the column's coefficient.
+struct ColumnEntry {
+  int column;
+  int body;
+  Wrench wrench;
+};
+
+/// What may act beyond the model: wrenches that are linear in a few coefficients, made of Bodies and of vectors that turn with
+/// the World. So what was learned in one World holds in every other.
+/// Velocities are those of the Bodies given: who wants the term at reference velocities passes Bodies that have them.
+/// Laws: in a turned (or mirrored) World the wrenches are the turned (mirrored) ones, moments axial; add is Σ coefficient ·
+/// entry. No heap in `add`; none in `list` once `out` is large enough.
+class Term {
+ public:
+  virtual ~Term() = default;
+
+  virtual int columns() const = 0;
+  /// "mass of 'body5'", and the unit of its coefficient.
+  virtual std::string label(int column) const = 0;
+  virtual std::string unit(int column) const = 0;
+  /// Whether a column takes energy from the mechanism whenever its coefficient is positive (in still surroundings).
+  virtual bool dissipates(int column) const { return (void)column, false; }
+
+  /// Appends the entries of all columns; columns count from `first`.
+  virtual void list(const Bodies& bodies, const Surroundings& around, int first, std::vector<ColumnEntry>& out) const = 0;
+  /// Adds the wrenches for these coefficients.
+  virtual void add(const Bodies& bodies, const Surroundings& around, const double* coefficients, Port& port) const = 0;
+};
+
+/// Both faces of a term from one function, T::each(bodies, around, emit) with emit(column, body, wrench).
+template <class T>
+class TermOf : public Term {
+ public:
+  void list(const Bodies& bodies, const Surroundings& around, int first, std::vector<ColumnEntry>& out) const override {
+    static_cast<const T&>(*this).each(bodies, around,
+                                      [&](int column, int body, const Wrench& w) { out.push_back({first + column, body, w}); });
+  }
+  void add(const Bodies& bodies, const Surroundings& around, const double* coefficients, Port& port) const override {
+    static_cast<const T&>(*this).each(bodies, around, [&](int column, int body, const Wrench& w) {
+      port[static_cast<std::size_t>(body)] += coefficients[column] * w;
+    });
+  }
+};
+
+}  // namespace invar

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/learn/term/network.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "invar/base/random.hpp"
+
+namespace invar {
+
+HiddenLayers HiddenLayers::drawn(std::uint64_t seed, int width) {
+  Random random(seed);
+  HiddenLayers out{MatX(width, 6), MatX(width, width), VecX::Zero(width), VecX::Zero(width)};
+  for (double& w : out.W1.reshaped()) w = random.normal() / std::sqrt(6.0);
+  for (double& w : out.W2.reshaped()) w = random.normal() / std::sqrt(static_cast<double>(width));
+  for (double& b : out.b1) b = random.uniform(-0.5, 0.5);
+  for (double& b : out.b2) b = random.uniform(-0.5, 0.5);
+  return out;
+}
+
+// tanh x = (e - 1)/(e + 1) with e = exp(2x); beyond 20 it is 1 to the last bit. Eigen's exponential is a vector function.
+void hyperbolic_tangents(double* x, Eigen::Index n) {
+  Eigen::Map<Eigen::ArrayXd> y(x, n);
+  y = (2 * y.min(20.0).max(-20.0)).exp();
+  y = (y - 1) / (y + 1);
+}
+
+void NetworkFeatures::at(const Vec6& x, double* values) const {
+  double first[kMost];
+  const Eigen::Index n = layers_.width();
+  Eigen::Map<VecX> y1(first, n), y2(values + 1, n);
+  y1 = layers_.b1;
+  for (int k = 0; k < 6; ++k) y1 += x[k] * layers_.W1.col(k);
+  hyperbolic_tangents(first, n);
+  y2 = layers_.b2;
+  for (Eigen::Index k = 0; k < n; ++k) y2 += y1[k] * layers_.W2.col(k);
+  hyperbolic_tangents(values + 1, n);
+  values[0] = 1;
+}
+
+}  // namespace invar

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "invar/run/calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace invar {
+
+// m/(m+1) >= c where m >= c/(1-c), up to the rounding of c itself.
+long runs_needed(double confidence) {
+  return std::max(1l, static_cast<long>(std::ceil(confidence / (1 - confidence) * (1 - 1e-12))));
+}
+
+Result<double> bound_of(std::vector<double> scores, double confidence) {
+  if (!(confidence > 0 && confidence < 1))
+    return fail(ErrorKind::Option, fmt::format("a confidence lies between 0 and 1; {:g} was given", confidence));
+  const auto m = static_cast<long>(scores.size());
+  if (m < runs_needed(confidence))
+    return fail(ErrorKind::Option,
+                fmt::format("from {} runs nothing can be claimed with more confidence than {:.3g}; {:g} takes {} runs", m,
+                            static_cast<double>(m) / static_cast<double>(m + 1), confidence, runs_needed(confidence)));
+  if (std::any_of(scores.begin(), scores.end(), [](double s) { return !std::isfinite(s); }))
+    return fail(ErrorKind::Option, "a score that is not finite bounds nothing");
+  const auto k = static_cast<std::size_t>(std::ceil(static_cast<double>(m + 1) * confidence * (1 - 1e-12)));
+  std::nth_element(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(k - 1), scores.end());
+  return scores[k - 1];
+}
+
+namespace {
+
+// The metric of one run.
+Result<double> score_of(const Scenario& scenario, const std::string& name, const RunOptions& options, bool& interrupted) {
+  const auto out = run(scenario, options);
+  if (!out) return tl::unexpected(out.error());
+  interrupted = out->end == Outcome::End::Interrupted;
+  if (out->end == Outcome::End::Failed)
+    return fail(ErrorKind::Scenario, fmt::format("a run that fails has no score: {}", out->words), scenario.path);
+  for (const Metric& m : out->metrics)
+    if (m.name == name + ".remainder") {
+      if (interrupted || std::isfinite(m.value)) return m.value;
+      return fail(ErrorKind::Scenario, fmt::format("controller '{}' has no score: {}", name, m.reason), scenario.path);
+    }
+  return fail(ErrorKind::Scenario,
+              fmt::format("there is no controller '{}' with a remainder: laws I to III and those in freedoms have one", name),
+              scenario.path);
+}
+
+}  // namespace
+
+Result<Calibration> calibrate(const std::vector<Scenario>& family, const std::string& controller, double confidence,
+                              const RunOptions& options) {
+  // What cannot be claimed is said before the first run.
+  if (auto claimed = bound_of(std::vector<double>(family.size(), 1.0), confidence); !claimed)
+    return tl::unexpected(claimed.error());
+  Calibration out;
+  for (const Scenario& s : family) {
+    if (controller.empty() && s.controllers.size() != 1)
+      return fail(ErrorKind::Scenario,
+                  fmt::format("this scenario has {} controllers: say which one is meant", s.controllers.size()), s.path);
+    const auto score = score_of(s, controller.empty() ? s.controllers[0].name : controller, options, out.interrupted);
+    if (!score) return tl::unexpected(score.error());
+    if (out.interrupted) return out;
+    out.scores.push_back(*score);
+  }
+  const auto bound = bound_of(out.scores, confidence);
+  if (!bound) return tl::unexpected(bound.error());
+  out.bound = *bound;
+  return out;
+}
+
+}  // namespace invar

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace invar::testing {
+namespace {
+
+using nlohmann::json;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// A pendulum of 1 kg and 1 m about y with damping that its model does not know, swinging by hand: q = sin t. The motion is given,
+// so the known moment on the body is what Newton and Euler ask for, less the unknown damping 0.4 q̇.
+struct Swings {
+  Folder folder;
+
+  Swings() {
+    write_file(
+        folder / "model.toml",
+        "name = \"pendulum\"\n[[body]]\nname = \"bob\"\nmass = 1\ninertia = { xx = 0.1, yy = 0.1, zz = 0.1 }\n"
+        "[[joint]]\nname = \"pivot\"\nkind = \"revolute\"\nchild = \"bob\"\naxis = [0, 1, 0]\nat_child = { p = [0, 0, 1] }\n");
+    for (int r = 1; r <= 3; ++r) {
+      std::string text = "time";
+      for (const char* c : {"qw", "qx", "qy", "qz", "px", "py",     "pz",     "vx",     "vy", "vz", "wx",
+                            "wy", "wz", "ax", "ay", "az", "alphax", "alphay", "alphaz", "mx", "my", "mz"})
+        text += fmt::format(",bob.{}", c);
+      text += "\n";
+      for (int i = 0; i < 40; ++i) {
+        const double t = 0.1 * i, w = 1 + 0.3 * r, q = std::sin(w * t), v = w * std::cos(w * t), a = -w * w * q;
+        const double s = std::sin(q), c = std::cos(q);
+        // The bob hangs at (-sin q, 0, -cos q) below the pivot.
+        const double my = (1.0 + 0.1) * a + 9.81 * s + 0.4 * v;
+        text += fmt::format("{},{},0,{},0,{},0,{},{},0,{},0,{},0,{},0,{},0,{},0,0,{},0\n", t, std::cos(q / 2), std::sin(q / 2),
+                            -s, -c, -c * v, s * v, v, -c * a + s * v * v, s * a + c * v * v, a, my);
+      }
+      write_file(folder / fmt::format("run{}.csv", r), text);
+    }
+    write_file(
+        folder / "learn.toml",
+        "model = \"model.toml\"\n[[data]]\nfile = \"run1.csv\"\n[[data]]\nfile = \"run2.csv\"\n[[data]]\nfile = \"run3.csv\"\n"
+        "[[term]]\nkind = \"joint_viscous\"\n");
+  }
+};
+
+TEST(Learn, FindsTheDampingOfAPendulumAndWritesIt) {
+  const Swings s;
+  const Ended e = invar({"learn", s.folder / "learn.toml", "--json"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json out = json::parse(e.out);
+  EXPECT_EQ(out["coefficients"][0]["of"], "damping of 'pivot'");
+  // Texts have shortest round-trip numbers; ridge of the weakest strength leaves 1e-10.
+  EXPECT_NEAR(out["coefficients"][0]["value"].get<double>(), 0.4, 1e-8);
+  EXPECT_LT(out["held_out_error"].get<double>(), 1e-6);
+  const json file = json::parse(read_file(s.folder / "learn.learned.json"));
+  EXPECT_EQ(file["invar_learned"], 1);
+  EXPECT_EQ(file["edits"][0]["kind"], "set_passive");
+  EXPECT_NEAR(file["edits"][0]["damping"][0].get<double>(), 0.4, 1e-8);
+  EXPECT_TRUE(file["load"].empty());
+}
+
+TEST(Learn, SaysInATableWhatItIsWorth) {
+  const Swings s;
+  const Ended e = invar({"learn", s.folder / "learn.toml", "-o", s.folder / "other.json", "--threads", "2"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  EXPECT_TRUE(has(e.out, "nothing learned") && has(e.out, "all terms")) << e.out;
+  EXPECT_TRUE(has(e.out, "other.json: 1 edits of the model, 0 terms of a load")) << e.out;
+}
+
+TEST(Learn, RefusesInOneLine) {
+  const Swings s;
+  write_file(s.folder / "learn.toml",
+             "model = \"model.toml\"\n[[data]]\nfile = \"run1.csv\"\n[[term]]\nkind = \"joint_viscous\"\n");
+  const Ended one = invar({"learn", s.folder / "learn.toml"});
+  EXPECT_EQ(one.code, 2);
+  EXPECT_TRUE(has(one.err, "one run only")) << one.err;
+  const Ended none = invar({"learn", s.folder / "nowhere.toml"});
+  EXPECT_EQ(none.code, 2);
+}
+
+}  // namespace
+}  // namespace invar::testing

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files of learning: models that were learned, tables of measurements, recordings, and what is to be learned.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "invar/io/hdf5.hpp"
+#include "invar/io/learn_file.hpp"
+#include "invar/io/learned_file.hpp"
+#include "invar/learn/learned_load.hpp"
+#include "support/campaign.hpp"
+#include "support/damage.hpp"
+#include "support/folder.hpp"
+#include "support/states.hpp"
+#include "support/unknown_load.hpp"
+
+namespace invar::testing {
+namespace {
+
+TermSpec term(TermKind kind) {
+  TermSpec t;
+  t.kind = kind, t.sharing = usual_sharing(kind);
+  t.cosines = 5, t.width = 4;
+  return t;
+}
+
+// Everything that a file may hold: edits, terms of several kinds, a bound.
+const Learned& example() {
+  static const Learned learned = [] {
+    const UnknownLoad u = UnknownLoad::reference();
+    const Model model = build(u.nominal);
+    DataSet data = excited(u, 17400, 3, 15, 0.05);
+    data.obstacle_names = {"post"}, data.obstacles = {Vec3(1, 2, 0)};
+    LearnSpec spec;
+    spec.terms = {term(TermKind::Inertia),  term(TermKind::JointViscous), term(TermKind::JointCoulomb), term(TermKind::Drag),
+                  term(TermKind::Obstacle), term(TermKind::Fourier),      term(TermKind::Network)};
+    spec.terms[2].smoothing = {0.02, 0.1};
+    spec.terms[4].reach = 3;
+    spec.train.epochs = 3;
+    auto result = learn(u.nominal, model, data, spec);
+    EXPECT_TRUE(result) << (result ? "" : result.error().text());
+    result->learned.bound = RemainderBound{.most = 1.5, .after = 4, .confidence = 0.9, .runs = 20};
+    return result->learned;
+  }();
+  return learned;
+}
+
+TEST(LearnedFile, KeepsEveryBit) {
+  const Learned& a = example();
+  ASSERT_TRUE(a.learned);
+  const std::string text = write_learned(a);
+  const auto b = parse_learned(text, "here");
+  ASSERT_TRUE(b) << b.error().text();
+  EXPECT_EQ(write_learned(*b), text);
+  ASSERT_EQ(a.coefficients.size(), b->coefficients.size());
+  for (Eigen::Index k = 0; k < a.coefficients.size(); ++k) EXPECT_EQ(a.coefficients[k], b->coefficients[k]);
+  EXPECT_EQ(a.from.data, b->from.data);
+  EXPECT_EQ(a.terms.back().layers.W2, b->terms.back().layers.W2);
+  // The load of the file is that of the fit, to the bit.
+  const auto model = std::make_shared<const Model>(build(UnknownLoad::reference().nominal));
+  auto before = LearnedLoad::build(model, std::make_shared<const Learned>(a));
+  auto after = LearnedLoad::build(model, std::make_shared<const Learned>(*b));
+  ASSERT_TRUE(before && after);
+  const std::vector<Vec3> posts = {Vec3(1, 2, 0)};
+  before->set_around({Vec3(0.1, 0, 0), posts, {}, nullptr}), after->set_around({Vec3(0.1, 0, 0), posts, {}, nullptr});
+  const DataSet data = excited(UnknownLoad::reference(), 17401, 1, 3, 0);
+  for (const DataSample& s : data.runs[0].samples) {
+    Load x(*model), y(*model);
+    before->add(0.0, s.bodies, x), after->add(0.0, s.bodies, y);
+    for (std::size_t i = 0; i < x.port.size(); ++i) EXPECT_EQ(x.port[i].force, y.port[i].force);
+  }
+}
+
+std::string refusal(const std::string& text) {
+  const auto read = parse_learned(text, "file.json");
+  return read ? "accepted" : read.error().text();
+}
+
+std::string replaced(std::string text, const std::string& old, const std::string& with) {
+  const auto at = text.find(old);
+  EXPECT_NE(at, std::string::npos) << old;
+  return at == std::string::npos ? text : text.replace(at, old.size(), with);
+}
+
+TEST(LearnedFile, IsRefusedWithPlaceAndRemedy) {
+  const std::string good = write_learned(example());
+  ASSERT_EQ(refusal(good), "accepted");
+  EXPECT_NE(refusal(good.substr(0, good.size() / 2)).find("the file was cut off; write it anew"), std::string::npos)
+      << refusal(good.substr(0, good.size() / 2));
+  EXPECT_NE(refusal(replaced(good, "\"invar_learned\": 1", "\"invar_learned\": 2"))
+                .find("is of version 2, this program reads version 1; learn anew"),
+            std::string::npos);
+  EXPECT_NE(refusal("{}").find("is not a learned model"), std::string::npos);
+  EXPECT_NE(refusal(replaced(good, "\"drag\"", "\"drug\"")).find("/load/1/kind: 'drug' is unknown to this version"),
+            std::string::npos)
+      << refusal(replaced(good, "\"drag\"", "\"drug\""));
+  EXPECT_NE(
+      refusal(replaced(good, "\"noise\": ", "\"noise\": null, \"was\": ")).find("/from/noise: expected a number, found null"),
+      std::string::npos);
+  EXPECT_NE(refusal(replaced(good, "\"coefficients\": [", "\"coefficients\": [1, ")).find("labels"), std::string::npos);
+}
+
+// Cut anywhere, a file is refused, and no byte of it is believed.
+TEST(LearnedFile, CutAnywhereIsRefused) {
+  const std::string good = write_learned(example());
+  for (std::size_t n = 0; n + 2 < good.size(); n += 97) EXPECT_NE(refusal(good.substr(0, n)), "accepted") << n;
+}
+
+TEST(FuzzLearnedFiles, AreRefusedInWordsOrUsable) {
+  const std::string good = write_learned(example());
+  const auto model = std::make_shared<const Model>(build(UnknownLoad::reference().nominal));
+  const DataSet data = excited(UnknownLoad::reference(), 17402, 1, 1, 0);
+  Random random(seed(17410));
+  int refused = 0;
+  for (int k = 0; k < cases(300); ++k) {
+    const std::string text = k % 2 == 0 ? damaged(good, good, random) : with_other_number(good, random);
+    const auto read = parse_learned(text, "damaged");
+    if (!read) {
+      EXPECT_FALSE(read.error().what.empty());
+      ++refused;
+      continue;
+    }
+    auto load = LearnedLoad::build(model, std::make_shared<const Learned>(*read));
+    if (!load) {
+      EXPECT_FALSE(load.error().what.empty());
+      continue;
+    }
+    const std::vector<Vec3> posts(read->obstacles.size(), Vec3(1, 2, 0));
+    load->set_around({Vec3::Zero(), posts, {}, nullptr});
+    Load acting(*model);
+    load->add(0.0, data.runs[0].samples[0].bodies, acting);
+  }
+  EXPECT_GT(refused, 0);
+}
+
+// A table of one run as somebody would write it.
+std::string table_of(const Model& model, const DataRun& run, bool accelerations = true) {
+  std::string head = "time", rows;
+  const char* axes[] = {"x", "y", "z"};
+  for (const Body& b : model.bodies()) {
+    head += fmt::format(",{0}.qw,{0}.qx,{0}.qy,{0}.qz", b.name);
+    for (const char* what : {"p", "v", "w", "f", "m"})
+      for (const char* axis : axes) head += fmt::format(",{}.{}{}", b.name, what, axis);
+    for (const char* what : {"a", "alpha"})
+      for (const char* axis : axes)
+        if (accelerations) head += fmt::format(",{}.{}{}", b.name, what, axis);
+  }
+  for (const DataSample& s : run.samples) {
+    rows += fmt::format("{}", s.t);
+    for (std::size_t b = 0; b < s.bodies.size(); ++b) {
+      const BodyState& at = s.bodies[b];
+      rows += fmt::format(",{},{},{},{}", at.q_WB.w(), at.q_WB.x(), at.q_WB.y(), at.q_WB.z());
+      std::vector<Vec3> list = {at.p_WC, at.v_WC, at.w_WB, s.port[b].force, s.port[b].moment};
+      if (accelerations) list.push_back(s.accelerations[b].a_WC), list.push_back(s.accelerations[b].alpha_WB);
+      for (const Vec3& v : list) rows += fmt::format(",{},{},{}", v.x(), v.y(), v.z());
+    }
+    rows += "\n";
+  }
+  return head + "\n" + rows;
+}
+
+struct Written {
+  Folder folder;
+  UnknownLoad load = UnknownLoad::reference();
+  Model model = build(load.nominal);
+  DataSet data = excited(load, 17420, 3, 12, 0.05);
+
+  explicit Written(const std::string& more = "") {
+    for (std::size_t r = 0; r < data.runs.size(); ++r)
+      write_file(folder / fmt::format("run{}.csv", r + 1), table_of(model, data.runs[r]));
+    toml(more);
+  }
+  void toml(const std::string& terms, const std::string& top = "", const std::string& third = "run3.csv") const {
+    write_file(folder / "arm.toml", fmt::format("model = \"{}/models/paper_a_arm.toml\"\n{}\n[[data]]\nfile = \"run1.csv\"\n"
+                                                "[[data]]\nfile = \"run2.csv\"\n[[data]]\nfile = \"{}\"\nheld_out = true\n{}",
+                                                INVAR_SOURCE_DIR, top, third, terms));
+  }
+  std::string refusal() const {
+    const auto read = read_learn_file(folder / "arm.toml");
+    return read ? "accepted" : read.error().text();
+  }
+};
+
+constexpr const char* kDrag = "[[term]]\nkind = \"drag\"\n";
+
+TEST(LearnFile, ReadsTablesToTheBit) {
+  const Written w(kDrag);
+  const auto file = read_learn_file(w.folder / "arm.toml");
+  ASSERT_TRUE(file) << file.error().text();
+  ASSERT_EQ(file->data.runs.size(), 3u);
+  EXPECT_EQ(file->spec.held_out, std::vector<int>{2});
+  EXPECT_EQ(file->data.hash(), w.data.hash());
+}
+
+TEST(LearnFile, RefusesWithPlaceAndRemedy) {
+  Written w("[[term]]\nkind = \"drug\"\n");
+  EXPECT_NE(w.refusal().find("did you mean 'drag'"), std::string::npos) << w.refusal();
+  w.toml("[[term]]\nkind = \"drag\"\non = [\"body7\"]\n");
+  EXPECT_NE(w.refusal().find("arm.toml:12:6"), std::string::npos) << w.refusal();
+  EXPECT_NE(w.refusal().find("there is no body 'body7'"), std::string::npos);
+  w.toml("");
+  EXPECT_NE(w.refusal().find("no [[term]]"), std::string::npos) << w.refusal();
+  w.toml(kDrag, "window = 4");
+  EXPECT_NE(w.refusal().find("3, 5, 7"), std::string::npos) << w.refusal();
+  w.toml(kDrag, "windw = 5");
+  EXPECT_NE(w.refusal().find("did you mean 'window'"), std::string::npos) << w.refusal();
+  w.toml(kDrag, "", "nowhere.csv");
+  EXPECT_NE(w.refusal().find("nowhere.csv"), std::string::npos) << w.refusal();
+  // Tables without accelerations need a window; a column that is missing is named with its file and line.
+  write_file(w.folder / "run3.csv", table_of(w.model, w.data.runs[2], false));
+  w.toml(kDrag);
+  EXPECT_NE(w.refusal().find("run3.csv:1: there is no column 'body1.ax'"), std::string::npos) << w.refusal();
+  write_file(w.folder / "run3.csv", replaced(table_of(w.model, w.data.runs[2]), "body3.vx", "body3.speed"));
+  EXPECT_NE(w.refusal().find("there is no column 'body3.vx'"), std::string::npos) << w.refusal();
+  std::string nan = table_of(w.model, w.data.runs[2]);
+  nan.replace(nan.rfind(','), std::string::npos, ",nan\n");
+  write_file(w.folder / "run3.csv", nan);
+  EXPECT_NE(w.refusal().find("run3.csv:13"), std::string::npos) << w.refusal();
+}
+
+TEST(LearnFile, LearnsWhatItIsToldAndSaysHowWell) {
+  const Written w("[[term]]\nkind = \"inertia\"\n[[term]]\nkind = \"joint_viscous\"\n[[term]]\nkind = \"joint_coulomb\"\n" +
+                  std::string(kDrag) + "[fit]\npassive = true\n");
+  auto file = read_learn_file(w.folder / "arm.toml");
+  ASSERT_TRUE(file) << file.error().text();
+  const auto result = learn(file->nominal, *file->model, file->data, file->spec, file->actuators);
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_LT(result->fit.held_out, 0.3);
+  EXPECT_GT(result->identified, result->fit.held_out);
+  EXPECT_EQ(result->learned.terms.size(), 1u);
+  EXPECT_EQ(result->learned.edits.size(), 9u);
+}
+
+// What a log holds and what is made of it are the same run.
+TEST(DataFiles, ReadLogsAndHdf5Alike) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const Model model = build(u.nominal);
+  const DataSet data = excited(u, 17430, 1, 7, 0);
+  Folder folder;
+  Layout layout;
+  layout.channels = {{"time", "s", "", 1}};
+  const std::pair<const char*, int> parts[] = {{"p", 3}, {"q", 4},     {"v", 3},     {"w", 3},
+                                               {"a", 3}, {"alpha", 3}, {"force", 3}, {"moment", 3}};
+  for (const Body& b : model.bodies())
+    for (const auto& [part, size] : parts) layout.channels.push_back({"bodies/" + b.name + "/" + part, "1", "", size});
+  {
+    LogWriter log(folder / "run.log");
+    ASSERT_TRUE(log.begin(layout));
+    for (const DataSample& s : data.runs[0].samples) {
+      std::vector<double> row = {s.t};
+      const auto add = [&](const Vec3& v) { row.insert(row.end(), v.data(), v.data() + 3); };
+      for (std::size_t b = 0; b < s.bodies.size(); ++b) {
+        const BodyState& at = s.bodies[b];
+        add(at.p_WC);
+        for (const double x : {at.q_WB.w(), at.q_WB.x(), at.q_WB.y(), at.q_WB.z()}) row.push_back(x);
+        add(at.v_WC), add(at.w_WB), add(s.accelerations[b].a_WC), add(s.accelerations[b].alpha_WB);
+        add(s.port[b].force), add(s.port[b].moment);
+      }
+      ASSERT_TRUE(log.sample(row));
+    }
+    ASSERT_TRUE(log.end());
+  }
+  auto reader = LogReader::open(folder / "run.log");
+  ASSERT_TRUE(reader);
+  ASSERT_TRUE(write_hdf5(*reader, folder / "run.h5"));
+  for (const std::string& path : {folder.path(), folder / "run.log", folder / "run.h5"}) {
+    const auto run = read_run(model, path, {});
+    ASSERT_TRUE(run) << run.error().text();
+    DataSet read;
+    read.runs = {*run};
+    EXPECT_EQ(read.hash(), data.hash()) << path;
+  }
+  DataFileOptions unknown;
+  unknown.loads = false;
+  const auto bare = read_run(model, folder / "run.h5", unknown);
+  ASSERT_TRUE(bare);
+  EXPECT_EQ(bare->samples[0].port[0].force.norm(), 0);
+  write_file(folder / "cut.h5", read_file(folder / "run.h5").substr(0, 700));
+  const auto cut = read_run(model, folder / "cut.h5", {});
+  ASSERT_FALSE(cut);
+  EXPECT_NE(cut.error().text().find("invar report"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace invar::testing

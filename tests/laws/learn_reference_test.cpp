@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reference case of learning, shortened: how well unseen runs are explained in the metric of motion, from how many samples.
+#include <gtest/gtest.h>
+
+#include "invar/learn/domain.hpp"
+#include "invar/learn/learn.hpp"
+#include "support/campaign.hpp"
+#include "support/states.hpp"
+#include "support/unknown_load.hpp"
+
+namespace invar::testing {
+namespace {
+
+constexpr int kTraining = 10, kHeldOut = 2, kJudges = 4;
+
+// Runs with noise to learn from, and runs without to be judged by.
+struct Case {
+  UnknownLoad load = UnknownLoad::reference();
+  Model model = build(load.nominal);
+  DataSet training, held_out, judges;
+
+  Case(std::uint64_t at, int samples) {
+    training = excited(load, at, kTraining, samples / kTraining, 0.05);
+    held_out = excited(load, at + 1000003, kHeldOut, 100, 0.05);
+    judges = excited(load, at + 2000003, kJudges, 50, 0);
+  }
+};
+
+std::vector<TermSpec> dictionary() {
+  TermSpec inertia, viscous, coulomb, drag;
+  inertia.kind = TermKind::Inertia, inertia.sharing = Sharing::Each;
+  viscous.kind = TermKind::JointViscous, coulomb.kind = TermKind::JointCoulomb, drag.kind = TermKind::Drag;
+  coulomb.smoothing = {0.03, 0.08};  // the plant's is not among them
+  return {inertia, viscous, coulomb, drag};
+}
+
+TermSpec fourier(const Case& c) {
+  TermSpec t;
+  t.kind = TermKind::Fourier, t.scales = scales_of(c.training, c.model.length());
+  return t;
+}
+
+// The error on runs that nobody saw.
+double error_of(const Case& c, const std::vector<TermSpec>& specs) {
+  const auto terms = Terms::build(c.model, specs);
+  const auto training = gram_of(c.model, *terms, c.training), held_out = gram_of(c.model, *terms, c.held_out),
+             judges = gram_of(c.model, *terms, c.judges);
+  EXPECT_TRUE(training && held_out && judges);
+  const auto done = fit(*terms, *training, *held_out);
+  EXPECT_TRUE(done);
+  return judges->error(done->coefficients);
+}
+
+// Means over five seeds; the bars are those of the reference table.
+TEST(ReferenceCase, DictionaryExplainsUnseenRunsFromTwentySamples) {
+  double few = 0, more = 0;
+  for (std::uint64_t s = 1; s <= 5; ++s) {
+    few += error_of(Case(seed(17300) + s, 20), dictionary()) / 5;
+    more += error_of(Case(seed(17300) + s, 50), dictionary()) / 5;
+  }
+  std::printf("71 columns: 20 samples %.4f, 50 samples %.4f\n", few, more);
+  EXPECT_LT(few, 0.07);
+  EXPECT_LT(more, 0.065);
+}
+
+TEST(ReferenceCase, GenericTermsExplainTheRestFromAFewHundred) {
+  const int samples[] = {50, 200};
+  const double bars[] = {0.065, 0.035};
+  for (int i = 0; i < 2; ++i) {
+    const Case c(seed(17310), samples[i]);
+    std::vector<TermSpec> specs = dictionary();
+    specs.push_back(fourier(c));
+    const double error = error_of(c, specs);
+    std::printf("713 columns: %d samples %.4f\n", samples[i], error);
+    EXPECT_LT(error, bars[i]);
+  }
+}
+
+// Two tanh layers in the cosines' place, trained on what the dictionary leaves over, explain part of it.
+TEST(ReferenceCase, NetworksLearnWhatTheDictionaryLeavesOver) {
+  const Case c(seed(17320), 200);
+  DataSet all = c.training;
+  all.runs.insert(all.runs.end(), c.held_out.runs.begin(), c.held_out.runs.end());
+  LearnSpec spec;
+  spec.terms = dictionary();
+  spec.held_out = {kTraining, kTraining + 1};
+  const auto plain = learn(c.load.nominal, c.model, all, spec);
+  TermSpec network;
+  network.kind = TermKind::Network, network.width = 16;
+  spec.terms.push_back(network);
+  spec.train.epochs = 60;
+  const auto deep = learn(c.load.nominal, c.model, all, spec);
+  ASSERT_TRUE(plain && deep) << (deep ? "" : deep.error().text());
+  std::printf("held out: %.4f without, %.4f with a network\n", plain->fit.held_out, deep->fit.held_out);
+  EXPECT_LT(deep->fit.held_out, 0.9 * plain->fit.held_out);
+}
+
+}  // namespace
+}  // namespace invar::testing

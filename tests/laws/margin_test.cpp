@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The margin of a sampled loop is that of linear theory where the loop is linear.
+#include "invar/run/margin.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+
+#include "invar/control/joint_law.hpp"
+#include "support/controlled.hpp"
+
+namespace invar::testing {
+namespace {
+
+constexpr double kPeriod = 0.005, kLambda = 6;
+
+/// A slide without weight along its way.
+ModelSpec slide() {
+  ModelSpec spec;
+  spec.gravity = Vec3::Zero();
+  spec.bodies.push_back({"cart", solid_box(3, {0.3, 0.2, 0.1}), {}, {}});
+  JointSpec j;
+  j.name = "way", j.kind = JointKind::Prismatic, j.child = "cart", j.axis = Vec3(1, 0, 0);
+  spec.joints.push_back(j);
+  return spec;
+}
+
+MarginOptions asked(double gain, double delay) {
+  MarginOptions options;
+  options.gain = gain, options.delay = delay;
+  return options;
+}
+
+Scenario loop(double kappa, double period, double observer = 0) {
+  JointLawSpec law;
+  law.rate = kappa, law.observer = observer;
+  JointAim aim;
+  aim.joint = 0, aim.gain = 0, aim.rate = kLambda;
+  aim.path = [](Instant at) { return Jet{0.3 * std::sin(at.t), 0.3 * std::cos(at.t), -0.3 * std::sin(at.t)}; };
+  law.aims = {aim};
+  ControllerSpec c;
+  c.law = [law](const Model& m) { return std::make_unique<JointLaw>(m, law); };
+  c.period = period;
+  return controlled(slide(), Bodies(1), 4, 0.0025, c);
+}
+
+// u/m = -g ((κ + Λ) v + κ Λ x), d ticks late and held: the eigenvalue of largest size.
+double slowest(double kappa, double gain, int ticks) {
+  const int n = 2 + ticks;
+  MatX A = MatX::Zero(n, n);
+  A(0, 0) = 1, A(0, 1) = kPeriod, A(1, 1) = 1;
+  Eigen::RowVectorXd feedback = Eigen::RowVectorXd::Zero(n);
+  feedback[0] = -gain * kappa * kLambda, feedback[1] = -gain * (kappa + kLambda);
+  if (ticks == 0) {
+    A.row(0) += 0.5 * kPeriod * kPeriod * feedback, A.row(1) += kPeriod * feedback;
+  } else {
+    A(0, 2) = 0.5 * kPeriod * kPeriod, A(1, 2) = kPeriod;  // the oldest command acts
+    for (int i = 2; i + 1 < n; ++i) A(i, i + 1) = 1;
+    A.row(n - 1) = feedback;
+  }
+  return A.eigenvalues().cwiseAbs().maxCoeff();
+}
+
+// The gain at which the slowest eigenvalue leaves the circle, by bisection; a few per cent below it the disturbance is forgotten
+// and as much above it grows.
+TEST(Margin, IsLostWhereLinearTheorySaysSo) {
+  const int ticks = 2;  // 5 ms of its own and 5 ms more
+  double low = 10, high = 1000;
+  for (int i = 0; i < 60; ++i) {
+    const double kappa = std::sqrt(low * high);
+    (slowest(kappa, 1.6, ticks) < 1 ? low : high) = kappa;
+  }
+  EXPECT_GT(low, 20);
+  for (const double part : {0.9, 1.1}) {
+    Scenario s = loop(part * low, kPeriod);
+    s.controllers[0].delay = kPeriod;
+    const auto found = margin(s);
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(found->kept({}), part < 1) << part * low << ": " << found->worst();
+    EXPECT_DOUBLE_EQ(found->delay, 0.005);
+    if (part < 1) {
+      EXPECT_EQ(found->windows.size(), 2u);
+    }
+  }
+}
+
+// What is left after 1.8 to 2 s is at least the power of the slowest eigenvalue, and not more than a few times it at 1.8 s: an
+// overshoot of other modes is gone by then.
+TEST(Margin, TellsHowFastADisturbanceIsForgotten) {
+  for (const double kappa : {3.0, 8.0}) {
+    const auto found = margin(loop(kappa, kPeriod), asked(1.6, 0));
+    ASSERT_TRUE(found);
+    const double at = std::pow(slowest(kappa, 1.6, 0), 1.8 / kPeriod);
+    EXPECT_GT(found->windows[0].left, 0.2 * at) << kappa;
+    EXPECT_LT(found->windows[0].left, 5 * at) << kappa;
+  }
+}
+
+// More delay and more gain never help a loop near its limit; a controller at every instant is looked at with ticks of its own.
+TEST(Margin, OfALawAtEveryInstantIsMeasuredWithTicks) {
+  const auto found = margin(loop(20, 0));
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->kept({})) << found->worst();
+  EXPECT_DOUBLE_EQ(found->period, 1e-3);
+  EXPECT_DOUBLE_EQ(found->delay, 5e-3);
+  const auto lost = margin(loop(20, 0), asked(20, 0.02));
+  ASSERT_TRUE(lost);
+  EXPECT_FALSE(lost->kept({}));
+}
+
+// The copy's plant receives g times what its commands differ, its observer is told of them once: it takes the other g - 1 for a
+// disturbance and takes it off the next commands, a loop of its own with the gain g - 1 and the delay. At g = 3 that is lost
+// where the observer is fast beside the delay, whatever the law itself stands; who would show it the extra gain would not notice.
+TEST(Margin, DoesNotShowTheObserverTheExtraGain) {
+  const auto measured = [&](double observer) {
+    Scenario s = loop(10, kPeriod, observer);
+    s.controllers[0].delay = kPeriod;
+    return *margin(s, asked(3, 0.005));
+  };
+  EXPECT_TRUE(measured(0).kept({})) << measured(0).worst();
+  EXPECT_TRUE(measured(3).kept({})) << measured(3).worst();
+  EXPECT_FALSE(measured(190).kept({})) << measured(190).worst();
+}
+
+TEST(Margin, RefusesWhatItCannotMeasure) {
+  Scenario s = loop(20, kPeriod);
+  s.end_time = 1;
+  EXPECT_NE(margin(s).error().what.find("let it end later"), std::string::npos);
+  s = loop(20, kPeriod);
+  s.controllers.clear();
+  EXPECT_NE(margin(s).error().what.find("no controller"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace invar::testing
