@@ -73,6 +73,9 @@ std::string why_not(const Equilibrium& e, const Model& model) {
   const std::string acting =
       fmt::format("no equilibrium was found from here: after {} {:.3g} N or N m are still acting on '{}'",
                   counted(static_cast<std::size_t>(e.iterations), "step", "steps"), std::abs(e.force), e.freedom);
+  if (e.tendon >= 0)
+    return fmt::format("{}, and tendon '{}' has drawn its ends together: where they touch it has no direction", acting,
+                       model.tendons()[static_cast<std::size_t>(e.tendon)].name);
   if (!e.stuck) return acting + ", which nothing holds";
   if (e.stopped.ok()) return acting + ", and no step lowers the energy any more";
   return fmt::format("{}, and the way on is barred: {}; another start, or another choice of independent joints, may lead on",

@@ -136,6 +136,41 @@ TEST(Equilibrium, IsRefusedWithTheFreedomThatNothingHolds) {
   EXPECT_NEAR(held.x.q[1], 0.5 + 2 * 9.81 / std::sqrt(2.0) / 1e4, 1e-10);
 }
 
+// Two sliders on springs k, x and y, and a tendon of tension T + κ l that draws the mass over the distance l to a point of the
+// World. With T above the pull of the springs there the mass ends at that point, where the tendon has no direction and nothing
+// smooth is in balance: across the tendon it is as stiff as T/l, which must not excuse the force k |rest| - T that is missing
+// along it. With T below it rests at rest·(1 - T/(k |rest|))·k/(k + κ).
+TEST(Equilibrium, IsNotFoundWhereATendonDrawsItsEndsTogether) {
+  for (int i = 0; i < cases(24); ++i) {
+    Random random(seed(4150), static_cast<std::uint64_t>(i));
+    const double k = random.uniform(50, 300), reach = random.uniform(0.2, 0.5), angle = random.uniform(0, kTurn);
+    const Vec3 rest = reach * Vec3(std::cos(angle), std::sin(angle), 0);
+    ModelSpec spec;
+    spec.gravity.setZero();
+    for (int axis = 0; axis < 2; ++axis) {
+      BodySpec body;
+      body.name = axis == 0 ? "cross" : "sled", body.inertia = solid_box(random.uniform(0.5, 2), {0.1, 0.1, 0.1});
+      JointSpec slide;
+      slide.name = axis == 0 ? "x" : "y", slide.kind = JointKind::Prismatic, slide.axis = Vec3::Unit(axis);
+      slide.parent = axis == 0 ? "world" : "cross", slide.child = body.name;
+      slide.spring.stiffness = {k}, slide.spring.rest = {rest[axis]};
+      spec.bodies.push_back(body), spec.joints.push_back(slide);
+    }
+    TendonSpec tendon;
+    tendon.name = "rope", tendon.points = {PointSpec{}, PointSpec{.body = "sled", .frame = {}}};
+    const double share = i % 2 == 0 ? random.uniform(1.2, 3) : random.uniform(0.2, 0.8);
+    tendon.stiffness = 20, tendon.length = 1, tendon.pretension = share * k * reach + tendon.stiffness;
+    spec.tendons.push_back(tendon);
+    Resting p(spec, {random.uniform(-0.5, 0.5), random.uniform(-0.5, 0.5)});
+    const bool found = p.rest();
+    EXPECT_EQ(found, share < 1) << i << ": " << share;
+    EXPECT_EQ(p.found.tendon, share < 1 ? -1 : 0) << i << ": " << share;
+    if (share < 1) {
+      EXPECT_LE((p.x.q - (1 - share) * k / (k + tendon.stiffness) * rest.head<2>()).norm(), 1e-11) << i;
+    }
+  }
+}
+
 /// Bricard's linkage at rest, assembled with its first joint at an angle.
 void assemble_at(double angle, Resting& r) {
   Start start(r.model);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "invar/base/largest.hpp"
+
 namespace invar::testing {
 
 Redescribed in_another_world(const Sample& s, Random& random) {
@@ -154,6 +156,26 @@ Redescribed in_other_units(const Sample& s, const Units& u) {
     for (std::size_t c = 0; c < efforts.size(); ++c) a.couplings[static_cast<Eigen::Index>(c)] /= efforts[c];
     return a;
   };
+  return out;
+}
+
+double apart(const Bodies& a, const Bodies& b) {
+  double d = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    keep_largest(d, (a[k].p_WC - b[k].p_WC).norm());
+    keep_largest(d, (a[k].v_WC - b[k].v_WC).norm());
+    keep_largest(d, (a[k].w_WB - b[k].w_WB).norm());
+    keep_largest(d, log_so3(a[k].q_WB.conjugate() * b[k].q_WB).norm());
+  }
+  return d;
+}
+
+Bodies nudged(Random& random, const Bodies& bodies) {
+  Bodies out = bodies;
+  for (BodyState& b : out) {
+    for (Vec3* v : {&b.p_WC, &b.v_WC, &b.w_WB}) *v += 1e-15 * v->norm() * random_unit(random);
+    b.q_WB = turned(b.q_WB, 1e-15 * random_unit(random));
+  }
   return out;
 }
 

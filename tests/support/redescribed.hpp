@@ -35,4 +35,10 @@ struct Units {
 /// lengths must have neither stops nor friction.
 Redescribed in_other_units(const Sample& s, const Units& u);
 
+/// The largest difference of a position, velocity, angular velocity or attitude.
+double apart(const Bodies& a, const Bodies& b);
+
+/// A state changed by 1e-15 of itself: what becomes of it says how much of a difference rounding explains.
+Bodies nudged(Random& random, const Bodies& bodies);
+
 }  // namespace invar::testing

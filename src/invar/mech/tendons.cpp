@@ -71,6 +71,17 @@ void add_tension(const Model& model, const Tendon& tendon, const Bodies& bodies,
   }
 }
 
+int tendon_without_direction(const Model& model, const Bodies& bodies) {
+  for (std::size_t t = 0; t < model.tendons().size(); ++t) {
+    const Tendon& tendon = model.tendons()[t];
+    if (pull_of(model, tendon, bodies).tension == 0) continue;
+    for (std::size_t k = 1; k < tendon.points.size(); ++k)
+      if (between(at(model, tendon.points[k - 1], bodies), at(model, tendon.points[k], bodies)).norm() < 1e-9 * model.length())
+        return static_cast<int>(t);
+  }
+  return -1;
+}
+
 void add_tendons(const Model& model, const Bodies& bodies, Port& port, double& dissipation) {
   for (const Tendon& tendon : model.tendons()) {
     const Pull pull = pull_of(model, tendon, bodies);

@@ -3,7 +3,9 @@
 // With K = ∂r/∂q and z = Lᵀ q, Γ = L Lᵀ (modes.cpp): r̂ = L⁻¹ r, K̂ = L⁻¹ K L⁻ᵀ. The step is Newton's, z = -K̂⁻¹ r̂, where the
 // symmetric part of K̂ is positive; elsewhere its eigenvalues are taken positive, which makes it a step of descent of the energy.
 // A step pays if the energy falls, ΔV ≈ ½ (r(0) + r(1))·step < 0, without ever asking for V. It is found when what is missing is
-// what a rounding of the coordinates would make: |r̂| <= tolerance (|K̂| |unit displacements| + |weight|).
+// what a rounding of the coordinates would make, along every eigenvector of K̂ by itself: a direction that is stiffer by nine
+// powers of ten says nothing of a soft one,
+//   |vᵢᵀ r̂| <= tolerance (|λᵢ| |unit displacements| + |weight|) + rounding of |K̂| |unit displacements|.
 // Where an independent freedom turns back, what depends moves by s while it moves by s²: below √u the place is rounding, and so
 // is the sign of its forces, which are as large as 1/s. Steps that short would pay or not by chance, for ever.
 #include "invar/mech/minimal/equilibrium.hpp"
@@ -15,6 +17,7 @@
 #include <cmath>
 #include <limits>
 
+#include "invar/mech/tendons.hpp"
 #include "invar/model/joint/kinds.hpp"
 
 namespace invar {
@@ -30,7 +33,9 @@ struct Place {
   VecX missing;  // r̂
   MatX K;        // K̂
   Eigen::LLT<MatX> factor;
-  double bound = 0;
+  Eigen::SelfAdjointEigenSolver<MatX> stiffness;  // of the symmetric part of K̂
+  VecX along;                                     // r̂ along its eigenvectors
+  bool rests = true;
 };
 
 class Search {
@@ -50,22 +55,26 @@ class Search {
     for (Eigen::Index i = 0; i < n; ++i)
       unit += at.balance.Gamma(i, i) * unit_of(at.balance.E.col(i)) * unit_of(at.balance.E.col(i));
     for (const Body& body : tree_.model().bodies()) mass += body.inertia.mass;
-    at.bound = options_.tolerance * (at.K.norm() * std::sqrt(unit) + std::sqrt(mass) * tree_.model().gravity().norm());
+    if (n == 0) return {};
+    at.stiffness.compute(0.5 * (at.K + at.K.transpose()));
+    at.along = at.stiffness.eigenvectors().transpose() * at.missing;
+    const VecX stiff = at.stiffness.eigenvalues().cwiseAbs();
+    const double rounding = kRoundings * std::numeric_limits<double>::epsilon() * stiff.maxCoeff() * std::sqrt(unit);
+    const double weight = options_.tolerance * std::sqrt(mass) * tree_.model().gravity().norm() + rounding;
+    at.rests = ((at.along.cwiseAbs() - options_.tolerance * std::sqrt(unit) * stiff).array() <= weight).all();
     return {};
   }
 
   // The step of Newton or of descent, on all freedoms of the tree, not too long.
   VecX step(const Place& at) const {
-    const Eigen::SelfAdjointEigenSolver<MatX> eigen(0.5 * (at.K + at.K.transpose()));
-    const VecX& values = eigen.eigenvalues();
+    const VecX& values = at.stiffness.eigenvalues();
     // Stops beside soft springs are nine powers of ten apart and more; what is below is the rounding of the stiffest.
     const double least = std::max(1e-12 * values.cwiseAbs().maxCoeff(), 1e-12);
     VecX z;
     if (values[0] >= least) {
       z = -at.K.partialPivLu().solve(at.missing);
     } else {
-      const VecX along = eigen.eigenvectors().transpose() * at.missing;
-      z = -(eigen.eigenvectors() * along.cwiseQuotient(values.cwiseAbs().cwiseMax(least)));
+      z = -(at.stiffness.eigenvectors() * at.along.cwiseQuotient(values.cwiseAbs().cwiseMax(least)));
     }
     VecX u = at.balance.E * at.factor.matrixU().solve(z);
     double longest = 0;
@@ -181,19 +190,23 @@ Verdict find_equilibrium(Minimal& minimal, const Load& load, const EquilibriumOp
   if (const Verdict s = search.look(x, here); !s.ok()) return s;
   State next;
   for (; out.iterations < options.iterations; ++out.iterations) {
-    out.found = here.missing.size() == 0 || here.missing.norm() <= here.bound;
+    out.found = here.rests;
     if (out.found) break;
     if (const Verdict s = search.advance(x, here, next, there, out); !s.ok()) return s;
     if (out.stuck) break;
     std::swap(x, next);
     std::swap(here, there);
   }
+  Bodies bodies;
+  minimal.bodies(x, bodies);
+  out.tendon = tendon_without_direction(minimal.model(), bodies);
+  out.found = out.found && out.tendon < 0;
   if (!out.found) {
     tell_missing(minimal.tree(), here, out);
     return {};
   }
   out.stopped = {};
-  // The bound knows the stiffest direction: Newton goes on while it gains, for the softest one.
+  // Newton goes on while it gains.
   for (int k = 0; k < kPolish && here.missing.size() > 0; ++k) {
     const auto freedoms = minimal.tree().independent();
     const bool moved = search.move(x, search.step(here), next).ok() && search.look(next, there).ok();

@@ -25,6 +25,7 @@ struct Equilibrium {
   int iterations = 0;
   std::string freedom;  ///< not found: the freedom that is furthest from being held
   double force = 0;     ///< what is missing there, N m or N
+  int tendon = -1;      ///< not found: a tendon that has drawn its ends together, where it has no direction
   bool stuck = false;   ///< not found: no step pays, however short; otherwise iterations ran out
   Verdict stopped;      ///< stuck: why a longer step could not be made; ok where all could be
   Stability stability = Stability::Stable;
