@@ -17,6 +17,8 @@
 
 #include <Eigen/LU>
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace invar {
 namespace {
@@ -58,6 +60,7 @@ Stages::Stages(const Natural& natural, const StageOptions& options)
       row_product_(VecX::Zero(c_.rows())),
       left_over_(row_product_),
       gap_(row_product_),
+      terms_(point_),
       bodies_(c_.model().bodies().size()) {
   for (int i = 0; i < s_; ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -226,6 +229,72 @@ void Stages::residual_of_velocities(int i) {
                           c_.linear(form.u, y_[k]).dot(c_.linear(form.w, v_[k]) - c_.linear(form.minus, v_[k]));
     rr_[(s_ + i) * rows + r] = -row_product_[r] - h_ * second - left_over_[r];
   }
+}
+
+// The sizes of what row by row a residual gets from multipliers.
+void Stages::add_terms(const VecX& x, const VecX& mu, double factor, bool linear_part) {
+  const int n = c_.per_body();
+  std::array<double, 12> gradient;
+  for (int r = 0; r < c_.rows(); ++r) {
+    const NaturalForm& form = c_.row(r);
+    const int bodies[3] = {form.u.body, form.w.body, form.minus.body};
+    for (int k = 0; k < 3; ++k) {
+      const int b = bodies[k];
+      if (b == kWorld || (k > 0 && b == bodies[0]) || (k > 1 && b == bodies[1])) continue;
+      gradient.fill(0);
+      c_.add_gradient(form, x, b, factor * mu[r], gradient.data(), linear_part);
+      for (int i = 0; i < n; ++i) terms_[n * b + i] += std::abs(gradient[static_cast<std::size_t>(i)]);
+    }
+  }
+}
+
+// Of every body, its position and its directions by themselves.
+bool Stages::below_terms(const VecX& left, Eigen::Index first) const {
+  constexpr double kRoundings = 32 * 1.1e-16;
+  const int n = c_.per_body(), d = c_.dimension();
+  for (Eigen::Index at = 0; at < c_.size(); at += n)
+    for (const auto& [from, count] : {std::pair{0, d}, {d, n - d}})
+      if (!(left.segment(first + at + from, count).lpNorm<Eigen::Infinity>() <=
+            kRoundings * terms_.segment(at + from, count).lpNorm<Eigen::Infinity>()))
+        return false;
+  return true;
+}
+
+// Whether the residuals computed last are what rounding leaves of their terms: nothing solves the equations any better.
+bool Stages::only_rounding() {
+  constexpr double kRoundings = 32 * 1.1e-16;
+  const int n = c_.size(), rows = c_.rows();
+  const auto terms_of_row = [&](const NaturalForm& form, const VecX& x, const VecX& v) {
+    return c_.value(form.u, x).norm() * (c_.linear(form.w, v).norm() + c_.linear(form.minus, v).norm()) +
+           c_.linear(form.u, v).norm() * (c_.value(form.w, x).norm() + c_.value(form.minus, x).norm());
+  };
+  // What moves nothing by more than a rounding within the step (set_scales), in lengths of the part.
+  const auto speed = [&](int r) { return sizes_.scale(sizes_.part_of_row(r)) / sizes_.length(sizes_.part_of_row(r)); };
+  for (int i = 0; i < s_; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    c_.apply_mass(z_[k], mass_v_);
+    terms_ = mass_v_.cwiseAbs() + h_ * force_[k].cwiseAbs();
+    add_terms(x_[k], mu_[k], 1, false);
+    if (options_.stabilised) add_terms(v_[k], gamma_[k], h_, true);
+    if (!below_terms(rc_, (dynamics_ + i) * n)) return false;
+    for (int r = 0; r < rows; ++r)
+      if (newton_.active(r) &&
+          !(std::abs(rr_[i * rows + r]) <= kRoundings * (terms_of_row(c_.row(r), x_[k], y_[k]) + speed(r) + std::abs(gap_[r]))))
+        return false;
+    if (!options_.stabilised) continue;
+    c_.apply_mass(v_[k], mass_v_);
+    c_.apply_mass(y_[k], product_);
+    terms_ = mass_v_.cwiseAbs() + product_.cwiseAbs();
+    add_terms(x_[k], gamma_[k], 1, false);
+    if (!below_terms(rc_, i * n)) return false;
+    for (int r = 0; r < rows; ++r)
+      if (newton_.active(r) &&
+          !(std::abs(rr_[(s_ + i) * rows + r]) <=
+            kRoundings * (terms_of_row(c_.row(r), x_[k], z_[k]) + std::abs(h_) * terms_of_row(c_.row(r), v_[k], y_[k]) +
+                          speed(r) + std::abs(left_over_[r]))))
+        return false;
+  }
+  return true;
 }
 
 void Stages::assemble(const State& x) {

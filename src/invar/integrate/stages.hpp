@@ -63,6 +63,9 @@ class Stages {
   double size_of(const VecX& increment);
   bool approach(System& system, double t, const State& x, const VecX& carry_x, const VecX& carry_v);
   Verdict failed(Status status) const;
+  void add_terms(const VecX& x, const VecX& mu, double factor, bool linear_part);
+  bool below_terms(const VecX& left, Eigen::Index first) const;
+  bool only_rounding();
   Verdict choose_rows(const State& x);
 
   /// How far Newton's method is: increments are measured by the speeds of their connected parts.
@@ -70,8 +73,9 @@ class Stages {
     double last = 0, ratio = 0;  // the last increment, and its part of the one before where it could be measured
     double expected = 0;         // of the last increment, what is not rounding
     int count = 0;
-    bool exact = false;  // nothing is left out of the matrix
-    bool own = false;    // the matrix was made in this step
+    bool exact = false;    // nothing is left out of the matrix
+    bool own = false;      // the matrix was made in this step
+    bool stalled = false;  // the last increment is hardly smaller than the one before, with a matrix of this step
     bool fails = false;
   };
   enum class Advice { Done, GoOn, Renew, Fail };
@@ -109,6 +113,7 @@ class Stages {
   PartSizes sizes_;
   VecX rc_, rr_;  // residuals and increments, stacked
   VecX point_, mass_v_, product_, row_product_, left_over_, gap_;
+  VecX terms_;  // sizes of what a residual adds up
   Bodies bodies_;
   double h_ = 0, last_h_ = 0;
   bool jumped_ = false;

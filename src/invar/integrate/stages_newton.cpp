@@ -120,6 +120,7 @@ Verdict Stages::iterate(System& system, double t, const State& x, const VecX& ca
     place_stages(x, carry_x, carry_v);
     evaluate_forces(system, t, x, carry_x);
     residual();
+    if (search.stalled && only_rounding()) return {};
     if (search.count == kMaxIterations || search.fails) return failed(Status::NotConverged);
     if (!factored_) {
       assemble(x);
@@ -131,6 +132,7 @@ Verdict Stages::iterate(System& system, double t, const State& x, const VecX& ca
     const double size = update(known_ == 0 && search.count == 0);
     ++iterations_, ++search.count;
     if (!std::isfinite(size)) return failed(Status::NotFinite);
+    search.stalled = search.own && search.count > 1 && size > 0.5 * search.last;
     const Advice advice = judge(size, search);
     if (advice == Advice::Done) break;
     if (advice == Advice::Renew) factored_ = false;

@@ -296,6 +296,7 @@ Verdict Augmented::project_in_band(Bodies& bodies, const VecX& wound) {
   }
   passage_->set_level(Passage::Level::Velocity);
   if (verdict.ok()) verdict = in_band_->velocities(bodies, wound);
+  if (verdict.ok()) verdict = passage_->stop_what_stands(bodies);
   passage_->set_level(Passage::Level::Acceleration);
   return verdict;
 }

@@ -133,7 +133,18 @@ void Branch::weights(double x, Weights& value, Weights& slope) const {
 
 double spread(const VecX& t) { return 1 / t.lpNorm<Eigen::Infinity>(); }
 
+void Branch::stand(std::size_t freedoms) {
+  stands = true;
+  directions = static_cast<int>(freedoms);
+  t.setZero(directions);
+}
+
 void Branch::complement(double x, MatX& G, MatX& dG) const {
+  if (stands) {
+    G.setIdentity(t.size(), directions);
+    dG.setZero(t.size(), directions);
+    return;
+  }
   Weights w, dw;
   weights(x, w, dw);
   G.setZero(t.size(), directions);

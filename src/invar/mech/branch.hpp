@@ -60,6 +60,10 @@ class Branch {
   double centre = 0;        ///< x of the singular configuration
   double half = 0;          ///< half-width of the band in which Ĝ replaces the weak rows
   std::vector<int> strong;  ///< rows of the group that keep full rank
+  bool stands = false;      ///< no branch at all: the group is rigid at q0, all its freedoms are held there (see stand)
+
+  /// No motion leaves q0 (rigid_at): Ĝ is the identity, and no row of the group is asked.
+  void stand(std::size_t freedoms);
 
   /// Nodes at centre ± half {1, 1.6, 2.2, 2.8}. False where fewer than six are found.
   bool build(Loops& loops, const VecX& wound);

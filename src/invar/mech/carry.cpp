@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "invar/mech/kinematics.hpp"
+#include "invar/mech/passage.hpp"
 #include "invar/mech/projection.hpp"
 #include "invar/mech/spanning_tree.hpp"
 #include "invar/mech/unreduced.hpp"
@@ -256,10 +257,19 @@ class Carrier {
     out_.edited = energy_now(wound, out_.bodies);
     out_.momentum_edited = momentum(to_, out_.bodies);
     if (needed) verdict = projection.velocities(out_.bodies, wound);
+    if (needed && verdict.ok() && solver.closes_loops()) verdict = stop_what_stands(solver, wound);
     if (!verdict.ok()) return not_closed(wound);
     out_.after = energy_now(wound, out_.bodies);
     out_.momentum_after = momentum(to_, out_.bodies);
     return {};
+  }
+
+  // What loops hold to second order only, or hardly to first: the rows leave it a velocity that it cannot have.
+  Verdict stop_what_stands(Unreduced& solver, const VecX& wound) {
+    Passage passage(to_, solver);
+    passage.begin(out_.bodies, wound);
+    passage.set_level(Passage::Level::Velocity);
+    return passage.stop_what_stands(out_.bodies);
   }
 
   Result<void> not_closed(const VecX& wound) const {

@@ -30,4 +30,8 @@ inline constexpr double kWatchedSigma = 0.35;
 inline constexpr double kNullSigma = 1e-9;
 inline constexpr double kLocatedSigma = 1e-6;
 
+/// σ below which loops that leave no motion are held as they stand: their rows do it to round-off over σ² at best. And how far
+/// steps may move what loops hold, rad, before that is said: rounding over the σ that is held, at worst.
+inline constexpr double kHeldSigma = 1e-3, kHeldMoved = 1e-6;
+
 }  // namespace invar

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "invar/base/random.hpp"
 #include "invar/mech/loops_limits.hpp"
@@ -21,6 +22,7 @@ constexpr int kStarts = 60;           // per dimension
 constexpr int kIterations = 60;
 constexpr std::size_t kMost = 64;     // branches
 constexpr std::size_t kExamples = 4;  // of a continuum
+constexpr double kResisted = 1e-3;    // of a form: what the nearest direction must leave of it where nothing moves
 
 // The forms c ↦ n_iᵀ Φ'(K c) K c as symmetric matrices, independent ones only; and slopes[j] = Nᵀ Φ'(K_j) K.
 struct Forms {
@@ -65,8 +67,8 @@ Forms forms_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound
   return out;
 }
 
-// Gauss-Newton for |c| = 1 with all forms zero; empty where it does not get there.
-VecX direction_from(VecX c, const std::vector<MatX>& forms) {
+// Gauss-Newton for |c| = 1 with all forms zero; empty where it does not get there. `least`: how near it came.
+VecX direction_from(VecX c, const std::vector<MatX>& forms, double* least = nullptr) {
   const auto p = static_cast<Eigen::Index>(forms.size());
   VecX r(p + 1);
   MatX A(p + 1, c.size());
@@ -78,6 +80,7 @@ VecX direction_from(VecX c, const std::vector<MatX>& forms) {
     }
     r[p] = 0;
     A.row(p) = c.transpose();
+    if (least) *least = std::min(*least, r.norm());
     if (r.norm() < 1e-7) return c;  // central differences give forms to 1e-8
     c -= least_norm_solution(A, r, 1e-9);
   }
@@ -168,6 +171,26 @@ std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q
     out.branches.push_back(std::move(branch));
   }
   return out;
+}
+
+bool rigid_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound) {
+  VecX gap;
+  loops.place(q, wound);
+  LoopRank here = rank_of(loops, group, 0, kLocatedSigma);
+  here.rank = rank_beyond_gaps(loops, group, here, gap);
+  const Eigen::Index k = here.right.cols() - here.rank, n = here.left.cols() - here.rank;
+  if (k == 0) return true;
+  if (n == 0) return false;
+  const Forms at = forms_at(loops, group, q, wound, here.left.rightCols(n), here.right.rightCols(k));
+  if (at.forms.empty()) return false;
+  Random random(1);
+  double least = std::numeric_limits<double>::infinity();
+  for (Eigen::Index start = 0; start < kStarts * k && least > kResisted; ++start) {
+    VecX c(k);
+    for (Eigen::Index i = 0; i < k; ++i) c[i] = random.normal();
+    direction_from(c, at.forms, &least);
+  }
+  return least > kResisted;
 }
 
 }  // namespace invar

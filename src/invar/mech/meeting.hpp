@@ -31,4 +31,8 @@ struct Meeting {
 /// branches (none: all of them are looked for). Loops are closed at q. Allocates.
 std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound, const MatX& ratios = {});
 
+/// Whether a group cannot move at all from q, to second order: its rows leave no direction, or none of those that they leave has
+/// Nᵀ Φ'(t) t = 0 (three hinges in line between two pins). Loops are closed at q. Allocates.
+bool rigid_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound);
+
 }  // namespace invar

@@ -62,6 +62,26 @@ bool Passage::passes(int piece) const {
   return std::any_of(active_.begin(), active_.end(), [&](const Branch& b) { return piece_of_group_[b.group] == piece; });
 }
 
+Verdict Passage::stop_what_stands(Bodies& bodies) {
+  if (std::none_of(active_.begin(), active_.end(), [](const Branch& b) { return b.stands; })) return {};
+  if (!model_.couplings().empty()) {
+    joint_coordinates(model_, bodies, q_, rates_);
+    unwind(model_, wound_, q_);
+    driving_coordinates(model_, q_, coupling_q_);
+  }
+  const KktInput input{.dynamics = false,
+                       .settled = true,
+                       .coupling_q = model_.couplings().empty() ? nullptr : &coupling_q_,
+                       .wanted = &in_standing_part_};
+  if (const Verdict verdict = solve(bodies, input, impulse_, unused_); !verdict.ok()) return verdict;
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    if (!in_standing_part_[b]) continue;
+    bodies[b].v_WC += impulse_[b].a_WC;
+    bodies[b].w_WB += impulse_[b].alpha_WB;
+  }
+  return {};
+}
+
 bool Passage::failing() const {
   for (std::size_t g = 0; g < watched_.size(); ++g)
     if (watched_[g] ? watched_[g]->failing : loops_.groups()[g].freedoms.size() <= kLargestGroup) return true;
@@ -69,8 +89,10 @@ bool Passage::failing() const {
 }
 
 // Methods that bring their own equations never prepare a step: their states are in a band where the motion begins, if at all.
+// What stands does so wherever the bodies are that carry it.
 bool Passage::holds_at(const Bodies& bodies) const {
-  if (!active() || !begun_) return active();
+  if (!active() || !begun_ || std::all_of(active_.begin(), active_.end(), [](const Branch& b) { return b.stands; }))
+    return active();
   for (std::size_t b = 0; b < bodies.size(); ++b)
     if ((bodies[b].p_WC - before_[b].p_WC).norm() > kSameState * model_.length() ||
         (bodies[b].q_WB.conjugate() * before_[b].q_WB).vec().norm() > kSameState)
@@ -114,6 +136,7 @@ double Passage::prepare(const Bodies& bodies, const VecX& wound, double h, bool 
   double longest = look(bodies, at, wound, h, whole);
   for (const Branch& branch : active_) {
     if (whole) break;
+    if (branch.stands) continue;
     loops_.difference(branch.group, branch.q0, at.q, u_);
     loops_.rate_of_difference(branch.group, u_, at.v, du_);
     const double x = branch.t.dot(u_), rate = branch.t.dot(du_);
@@ -126,6 +149,7 @@ double Passage::prepare(const Bodies& bodies, const VecX& wound, double h, bool 
 bool Passage::leave(const Seen& at) {
   std::vector<int> left;
   std::erase_if(active_, [&](const Branch& branch) {
+    if (branch.stands) return false;
     loops_.difference(branch.group, branch.q0, at.q, u_);
     if (std::abs(branch.t.dot(u_) - branch.centre) <= branch.half) return false;
     left.push_back(piece_of_group_[branch.group]);
@@ -143,7 +167,7 @@ double Passage::look(const Bodies& bodies, const Seen& at, const VecX& wound, do
     Watched& w = *watched_[g];
     w.budget = std::numeric_limits<double>::infinity();
     const auto freedoms = static_cast<double>(loops_.groups()[g].freedoms.size());
-    if (passing(g) && freedoms - regular_[g] <= 1) {
+    if (const Branch* band = passing(g); band && (band->stands || freedoms - regular_[g] <= 1)) {
       w.budget = 0;
       continue;
     }
@@ -271,6 +295,15 @@ Verdict Passage::close_parts(const Bodies& bodies, const VecX& wound, double tol
     const Joint& driven = model_.joints()[size(coupling.joint)];
     const double unit = turns(driven.kind, coupling.freedom) ? 1 : 1 / scales_.length_at(driven.child);
     if (!dropped_couplings_[size(c)]) raise(coupling.joint, -1, unit * std::abs(coupling_residual(model_, c, q_)));
+  }
+  // What stands does so where it stood.
+  for (const Branch& branch : active_) {
+    if (!branch.stands) continue;
+    loops_.tree().measure(bodies, wound, seen_.q, seen_.v);
+    loops_.difference(branch.group, branch.q0, seen_.q, u_);
+    const Loops::Group& group = loops_.groups()[branch.group];
+    Closing& part = closing_[size(scales_.part_of_body[size(group.bodies.front())])];
+    if (const double gap = u_.lpNorm<Eigen::Infinity>(); !(gap <= part.gap)) part.gap = gap, part.joint = group.joint();
   }
   // Dropped rows would have a part that passes corrected again and again; the others end as they do by themselves.
   for (const Branch& branch : active_) {

@@ -29,6 +29,9 @@ class Passage final : public KktSolver {
   double prepare(const Bodies& bodies, const VecX& wound, double h, bool whole);
 
   bool active() const { return !active_.empty(); }
+  /// Loops may stand in, or beside, a singular configuration in which nothing moves: they are held there. What velocities they
+  /// have all the same (their rows do not show it) is taken by an impulse, the least in the inertia metric. For Level::Velocity.
+  Verdict stop_what_stands(Bodies& bodies);
   /// Whether no step was prepared yet.
   bool begins() const { return begun_; }
   /// Whether bands hold at these bodies: those of a step all through it, those in which a motion begins where it begins.
@@ -78,6 +81,7 @@ class Passage final : public KktSolver {
   void learn_rank(std::size_t group);
   Branch* passing(std::size_t group);
   bool closed(int body) const;
+  void hold_what_stands(const VecX& wound);
   void begin_in_bands(const VecX& initial, const VecX& wound);
   bool head_from(const VecX& initial, std::size_t group, const VecX& wound, VecX& t);
   void forget_begun_bands();
@@ -104,6 +108,10 @@ class Passage final : public KktSolver {
   std::vector<int> regular_;                     // per group: its rank
   std::vector<std::optional<Watched>> watched_;  // per group; none: too large
   std::list<Branch> active_;
+  std::vector<char> in_standing_part_;   // per body: in a part with loops that stand
+  Accelerations impulse_;                // per body: change of velocities
+  std::vector<Wrench> unused_;           // per joint
+  VecX coupling_q_;                      // per coupling: driving coordinate
   std::vector<int> dropped_;             // per joint: rows that do not hold in bands, as bits
   std::vector<bool> dropped_couplings_;  // per coupling
   long version_ = 0;

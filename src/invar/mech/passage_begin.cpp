@@ -9,6 +9,7 @@
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/loops_limits.hpp"
+#include "invar/mech/meeting.hpp"
 #include "invar/mech/passage.hpp"
 #include "invar/mech/travel.hpp"
 #include "invar/mech/turns.hpp"
@@ -57,15 +58,40 @@ void Passage::begin(const Bodies& bodies, const VecX& wound) {
       learn(q);
     }
   }
+  hold_what_stands(wound);
   begin_in_bands(initial, wound);
   begun_ = true;
+}
+
+// Loops that leave no motion, beside a configuration in which their rows do not hold it to first order: reactions there grow like
+// 1/σ, and whoever solves with the rows moves the loops by round-off over σ², or along what they hold to second order only.
+void Passage::hold_what_stands(const VecX& wound) {
+  in_standing_part_.assign(before_.size(), 0);
+  for (std::size_t g = 0; g < regular_.size(); ++g) {
+    const auto n = static_cast<Eigen::Index>(loops_.groups()[g].freedoms.size());
+    if (!watched_[g] || static_cast<Eigen::Index>(loops_.groups()[g].rows.size()) < n) continue;
+    loops_.place(seen_.q, wound);
+    LoopRank& here = watched_[g]->here;
+    rank_of(loops_, g, static_cast<int>(n), kNullSigma, watched_[g]->work, here);
+    if (!(here.sigma < kHeldSigma) || !rigid_at(loops_, g, seen_.q, wound)) continue;
+    Branch& branch = active_.emplace_back();
+    branch.group = g, branch.q0 = seen_.q;
+    branch.stand(loops_.groups()[g].freedoms.size());
+    u_.resize(n), du_.resize(n);
+    impulse_.resize(before_.size());
+    unused_.resize(model_.joints().size());
+    choose_rows(piece_of_group_[g]);
+    const int part = scales_.part_of_body[static_cast<std::size_t>(loops_.groups()[g].bodies.front())];
+    for (std::size_t b = 0; b < before_.size(); ++b)
+      if (scales_.part_of_body[b] == part) in_standing_part_[b] = 1;
+  }
 }
 
 // What is asked for before the first step is computed by the equations that the first step will have, if the motion is on a
 // branch: otherwise no equations have a solution, and whoever solves says so.
 void Passage::begin_in_bands(const VecX& initial, const VecX& wound) {
   for (std::size_t g = 0; g < regular_.size(); ++g) {
-    if (!watched_[g] || regular_[g] == 0) continue;
+    if (!watched_[g] || regular_[g] == 0 || passing(g)) continue;
     Watched& w = *watched_[g];
     const double rate = w.t.norm();
     loops_.place(seen_.q, wound);
@@ -131,7 +157,7 @@ bool Passage::head_from(const VecX& initial, std::size_t group, const VecX& woun
 void Passage::forget_begun_bands() {
   if (!active()) return;
   ++version_;
-  std::erase_if(active_, [&](const Branch& branch) { return !watched_[branch.group]->rests; });
+  std::erase_if(active_, [&](const Branch& branch) { return !branch.stands && !watched_[branch.group]->rests; });
   for (const Branch& branch : active_) choose_rows(piece_of_group_[branch.group]);
 }
 

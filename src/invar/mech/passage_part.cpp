@@ -91,14 +91,15 @@ void PassagePart::choose(const std::vector<const Branch*>& branches, const std::
   kept_.clear();
   for (const Loops::Row& row : kept)
     kept_.push_back(row.joint >= 0 ? first_row_of_joint_[size(row.joint)] + row.which : row_of_coupling_[size(row.coupling)]);
-  auto rows = static_cast<Eigen::Index>(kept_.size());
+  auto rows = static_cast<Eigen::Index>(kept_.size()), of_positions = rows;
   const Eigen::Index bodies = T_.rows() / 6;
-  positions_ = std::make_unique<Reduction>(bodies, T_.cols(), rows);
   for (const Branch* branch : branches_) {
     rows += branch->directions;
+    if (branch->stands) of_positions += branch->directions;
     border_u_ = border_du_ = border_v_ = branch->t;
     G_ = dG_ = MatX::Zero(branch->t.size(), branch->directions);
   }
+  positions_ = std::make_unique<Reduction>(bodies, T_.cols(), of_positions);
   full_ = std::make_unique<Reduction>(bodies, T_.cols(), rows);
 }
 
@@ -175,8 +176,8 @@ void PassagePart::constrain(Level level, Reduction& to) {
     }
     to.b[column++] = side;
   }
-  if (level == Level::Position) return;
   for (const Branch* branch : branches_) {
+    if (level == Level::Position && !branch->stands) continue;
     add_border(*branch, level, column, to);
     column += branch->directions;
   }
@@ -191,8 +192,9 @@ void PassagePart::add_border(const Branch& branch, Level level, Eigen::Index fir
   for (int d = 0; d < branch.directions; ++d) {
     for (std::size_t i = 0; i < g.freedoms.size(); ++i)
       to.B(column_[size(g.freedoms[i])], first + d) = G_(static_cast<Eigen::Index>(i), d) * g.scale[static_cast<Eigen::Index>(i)];
-    to.b[first + d] =
-        level == Level::Velocity ? -G_.col(d).dot(border_v_) : -branch.t.dot(border_du_) * dG_.col(d).dot(border_v_);
+    to.b[first + d] = level == Level::Position   ? -G_.col(d).dot(border_u_)
+                      : level == Level::Velocity ? -G_.col(d).dot(border_v_)
+                                                 : -branch.t.dot(border_du_) * dG_.col(d).dot(border_v_);
   }
 }
 

@@ -10,10 +10,11 @@ namespace invar {
 /// The equations of one connected part of a model while some of its loops pass singular configurations: strong rows of those
 /// loops, independent rows of its others, and the complement of the branches' tangents in place of the rows that vanish,
 ///   J_A a = γ_A,   Ĝ(x)ᵀ v' = -ẋ (dĜ/dx)ᵀ v,    v the rates of the spanning tree.
+/// A loop that stands (Branch::stands) has all its freedoms held in place of its rows, at positions, too.
 /// Dense in the freedoms of the part; what is not connected with it does not enter. Allocates at construction and in choose.
 class PassagePart {
  public:
-  /// What is solved for: positions are settled on the rows J_A alone, velocities with Ĝ as well.
+  /// What is solved for: positions are settled on the rows J_A (and what stands) alone, velocities with Ĝ as well.
   enum class Level { Acceleration, Velocity, Position };
 
   PassagePart(const Model& model, const Loops& loops, const Scales& scales, const Piece& piece);

@@ -10,6 +10,7 @@
 
 #include "invar/mech/dense.hpp"
 #include "invar/mech/loops_limits.hpp"
+#include "invar/mech/meeting.hpp"
 
 namespace invar {
 namespace {
@@ -56,8 +57,20 @@ void Singularities::begin(const Bodies& bodies, const VecX& wound) {
     groups_[g].rank_at_begin = groups_[g].regular;
     groups_[g].fresh = true;
   }
-  before_ = between_ = bodies;
+  before_ = between_ = began_ = bodies;
   sine_before_ = 0;
+  find_rigid();
+}
+
+void Singularities::find_rigid() {
+  rigid_.clear();
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Loops::Group& group = loops_.groups()[g];
+    const auto n = static_cast<Eigen::Index>(group.freedoms.size());
+    if (!groups_[g].small || static_cast<Eigen::Index>(group.rows.size()) < n) continue;
+    const Look& look = groups_[g].reference;
+    if (rigid_at(loops_, g, look.q, wound_)) rigid_.push_back({g, group.joint(), look.rank.values[n - 1] / look.rank.scale});
+  }
 }
 
 // A motion that begins in a singular configuration knows a smaller rank than it has beside it: it is looked at once more a little
@@ -270,6 +283,8 @@ const std::vector<Singularities::Crossing>& Singularities::step(const Bodies& no
     if (!groups_[g].small) continue;
     const double distance = loops_.moved(g, before_, now);
     farthest = std::max(farthest, distance);
+    for (Rigid& r : rigid_)
+      if (r.group == g) r.moved = std::max(r.moved, loops_.moved(g, began_, now));
     if (distance == 0) continue;
     if (!young(groups_[g], distance) && (calm(groups_[g], distance, known) || (distance < kPart && as_before(g, now))))
       groups_[g].fresh = false;

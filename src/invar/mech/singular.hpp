@@ -16,6 +16,7 @@ namespace invar {
 class Singularities {
  public:
   explicit Singularities(const Model& model);
+  const Model& model() const { return loops_.model(); }
 
   /// Groups of loops that are too large to be watched: their freedoms, and a joint that closes them (-1: couplings only).
   struct Unwatched {
@@ -43,6 +44,15 @@ class Singularities {
   /// Joints of loops with one freedom that left their branch of motion in a singular configuration within that step: they go on
   /// in another direction than they came in.
   const std::vector<int>& left() const { return left_; }
+
+  /// Loops that leave no motion: a joint of theirs (-1: couplings only) and the least σ of their rows where the motion began.
+  struct Rigid {
+    std::size_t group;
+    int joint;
+    double sigma;
+    double moved = 0;  ///< rad, or parts of their length: the most that a state showed
+  };
+  const std::vector<Rigid>& rigid() const { return rigid_; }
 
  private:
   struct Look {
@@ -79,6 +89,7 @@ class Singularities {
   int rank_nearby(std::size_t group, const Found& found, double distance, const Between& between);
   void stand(const Branch& branch, const Branch::Weakest& at, const Between& between, Crossing& out);
   bool young(Watched& group, double distance) const;
+  void find_rigid();
   static VecX tangent(const Look& at);
   bool turned_off(std::size_t group, const VecX& before, const VecX& now) const;
   bool calm(Watched& group, double distance, double sine) const;
@@ -92,6 +103,8 @@ class Singularities {
   std::vector<Found> found_;
   std::vector<Crossing> crossings_;
   std::vector<int> left_;
+  std::vector<Rigid> rigid_;
+  Bodies began_;
 };
 
 }  // namespace invar

@@ -286,7 +286,9 @@ bool Loop::failed(const Verdict& verdict, double t) {
   const long step = verdict.status == Status::JointStop ? tally_.steps : tally_.steps + 1;
   out_.words = fmt::format("step {}, t = {:g} s: {}", step, t, words(verdict, *leg_->model));
   if (wants_smaller_step(verdict.status, tally_.steps)) out_.words += "; a smaller step may help";
-  if (verdict.status != Status::JointStop) out_.words += drives_to_blame();
+  if (verdict.status == Status::JointStop) return false;
+  out_.words += drives_to_blame();
+  if (const std::string held = watch_.held(); !held.empty()) out_.words += "; " + held;
   return false;
 }
 

@@ -8,7 +8,7 @@
 namespace invar {
 
 /// What a note is about: with its subject, the key under which repetitions are counted.
-enum class NoteKind { Rank, Unwatched, Singular, NotPassed, Reactions, Coordinates, CoordinatesEnd, Slack, Stop };
+enum class NoteKind { Rank, Unwatched, Singular, NotPassed, Reactions, Held, Coordinates, CoordinatesEnd, Slack, Stop };
 
 /// Sentences about a run, in the order in which their subjects appeared. What happens again, to the same kind and subject, is
 /// counted: one sentence with the number of times, the first and the last. A repetition asks the heap for nothing.

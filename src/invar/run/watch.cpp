@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "invar/mech/kinematics.hpp"
+#include "invar/mech/loops_limits.hpp"
 #include "invar/mech/unbounded.hpp"
 
 namespace invar {
@@ -41,6 +42,11 @@ std::string at_joint(const Model& model, int joint) {
   return joint < 0 ? "" : fmt::format(" at joint '{}'", model.joints()[static_cast<std::size_t>(joint)].name);
 }
 
+std::string held_weakly(const Model& model, const Singularities::Rigid& loops) {
+  return fmt::format("loops{} leave no motion, but stand in or beside a singular configuration (sigma = {:.1e})",
+                     at_joint(model, loops.joint), loops.sigma);
+}
+
 }  // namespace
 
 void Watch::enter(const Leg& leg, double t, const State& x) {
@@ -60,6 +66,14 @@ void Watch::enter(const Leg& leg, double t, const State& x) {
           "loops with {} freedoms{} are too large to be watched: singular configurations there are neither counted nor passed",
           u.freedoms, at_joint(*leg.model, u.joint));
     });
+  for (const Singularities::Rigid& r : singularities_->rigid())
+    if (r.sigma < kHeldSigma)
+      notes_.happened(t, NoteKind::Held, name_of(*leg.model, r.joint), 0, [&] {
+        return held_weakly(*leg.model, r) + (r.sigma > kNullSigma
+                                                 ? ": reactions are as large as 1/sigma times what they are elsewhere"
+                                                 : ": loads along them are balanced by no reactions, and those recorded are "
+                                                   "the nearest");
+      });
   begins_ = {t, mobility_.rank, leg.observer.bodies(), x.wound};
   look_at_tendons(leg, t);
   stops_.clear();
@@ -82,6 +96,14 @@ Verdict Watch::step(Leg& leg, double t, const State& x) {
     if (verdict.ok()) verdict = here;
   }
   return verdict;
+}
+
+// What may be to blame for equations that fail.
+std::string Watch::held() const {
+  if (!singularities_) return {};
+  for (const Singularities::Rigid& r : singularities_->rigid())
+    if (r.sigma < kHeldSigma) return held_weakly(singularities_->model(), r);
+  return {};
 }
 
 // The rank has risen: the motion began in a singular configuration itself.
@@ -142,6 +164,10 @@ void Watch::look_at_rank(Leg& leg, double t, const State& x) {
         fmt::format("the motion left its branch in a singular configuration{} before t = {:g} s: what follows is another motion",
                     at_joint(*leg.model, joint), t);
   }
+  for (const Singularities::Rigid& r : singularities_->rigid())
+    if (r.moved > kHeldMoved && left_.empty())
+      left_ = fmt::format("{}: {} moved them by {:.1e} of their size before t = {:g} s", held_weakly(*leg.model, r),
+                          leg.integrator->name(), r.moved, t);
   // Loops that are too large to be watched: what the solver counted.
   if (!singularities_->unwatched().empty() && crossings.empty() && now.changes != mobility_.changes)
     notes_.happened(t, NoteKind::Rank, name_of(*leg.model, now.joint), 10000 * mobility_.rank + now.rank, [&] {

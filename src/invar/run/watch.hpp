@@ -27,6 +27,9 @@ class Watch {
   /// Where the motion left its branch first, in words; empty: nowhere.
   const std::string& left_branch() const { return left_; }
 
+  /// Loops that leave no motion and are held weakly, in words; empty: none.
+  std::string held() const;
+
   const Mobility& mobility() const { return mobility_; }
   long passages() const { return passages_; }
   long rank_changes() const { return changes_before_ + mobility_.changes; }

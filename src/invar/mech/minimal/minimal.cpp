@@ -17,6 +17,9 @@ constexpr double kFast = 3, kFaster = 1.5;
 // Freedoms that the file names begin where nothing moves ten times as fast as they do, stay a little longer than others would,
 // and come back where others end and they serve.
 constexpr double kNamedFirst = 10, kNamed = 4;
+// Of so many steps that are left to its end, n, each is off by (1/n)⁵ of what moves (rk4): towards it the motion is a function of
+// the root of the distance.
+constexpr double kStepsLeft = 60;
 // Of the speeds: what integrated rates may differ by from those that the loops ask for. Steps that resolve a motion leave (w h)⁵.
 constexpr double kSameMotion = 0.2;
 constexpr double kAtRest = 1e-6;  // rad/s, or lengths of the loops per second
@@ -47,15 +50,14 @@ void Minimal::set(const Bodies& bodies, State& x, const VecX& turns) {
   tree_.measure(bodies, x.wound, x.q, x.v);
   charts_ = 0;
   // One decision of rank, that of the unreduced equations. A failure shows again in the first step.
-  choose(x, tree_.nv() - unreduced_.mobility().freedoms);
+  choose(x, tree_.nv() - unreduced_.mobility().freedoms, kNamedFirst);
   whole_q_ = x.q;
   whole_v_ = x.v;
   look_around();
 }
 
 // As named, where those serve.
-void Minimal::choose(const State& x, int dependent) {
-  const double fastest = charts_ == 0 ? kNamedFirst : kFast;
+void Minimal::choose(const State& x, int dependent, double fastest) {
   tree_.choose(x.q, x.wound, dependent);
   gain_ = tree_.gain();
   if (tree_.any_wanted() && !(gain_ < fastest)) {
@@ -66,10 +68,10 @@ void Minimal::choose(const State& x, int dependent) {
   condition_ = tree_.condition();
 }
 
-void Minimal::choose_anew(const State& x, int dependent) {
+void Minimal::choose_anew(const State& x, int dependent, double fastest) {
   const std::vector<int> before = tree_.independent();
   ++charts_;
-  choose(x, dependent);
+  choose(x, dependent, std::min(kFast, fastest));
   if (tree_.independent() == before) --charts_;
 }
 
@@ -78,6 +80,7 @@ void Minimal::choose_anew(const State& x, int dependent) {
 bool Minimal::used_up(double gain) const {
   const bool named = tree_.as_wanted();
   if (gain > std::max(named ? kNamed : kFast, kFaster * gain_)) return true;
+  if (gain > kFaster * gain_ && 1 / gain < kStepsLeft * (1 / last_gain_ - 1 / gain)) return true;
   return named && gain > std::max(kFast, kFaster * gain_) && 1 / gain - 2 * (1 / last_gain_ - 1 / gain) < 1 / kNamed;
 }
 
@@ -163,7 +166,7 @@ double Minimal::prepare_step(const State& x, double h, bool whole) {
   tree_.place(x.q, x.v, bodies_);
   const double longest = unreduced_.prepare_step(bodies_, x.wound, h, whole);
   // Beyond it other freedoms may serve, and Φ_d has another orientation; more freedoms depend than where a motion began in it.
-  if (passed && !unreduced_.passes()) choose_anew(x, tree_.nv() - unreduced_.mobility().freedoms);
+  if (passed && !unreduced_.passes()) choose_anew(x, tree_.nv() - unreduced_.mobility().freedoms, kFast);
   return longest;
 }
 
@@ -184,7 +187,7 @@ Verdict Minimal::settle(State& x) {
   if (const Verdict verdict = tree_.anchor(x.q, x.wound); !verdict.ok()) return verdict;
   const bool ends = used_up(gain);
   last_gain_ = gain;
-  if (ends) choose_anew(x, static_cast<int>(tree_.dependent().size()));
+  if (ends) choose_anew(x, static_cast<int>(tree_.dependent().size()), gain / kFaster);
   look_around();
   return count_turns(model(), bodies_, q_, v_, x);
 }

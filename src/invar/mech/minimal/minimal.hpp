@@ -37,8 +37,8 @@ class Minimal final : public Formulation {
 
  private:
   Verdict complete(const State& x) const;
-  void choose(const State& x, int dependent);
-  void choose_anew(const State& x, int dependent);
+  void choose(const State& x, int dependent, double fastest);
+  void choose_anew(const State& x, int dependent, double fastest);
   bool used_up(double gain) const;
   bool turned_back(const State& x, double gain) const;
   void look_around();
