@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace invar {
 
@@ -30,6 +31,32 @@ void KnownPart::watch(double t, double V, double round_off, double power, double
   if (suspicious_ < spec_.patience * (1 - 1e-9) || !(V - V_ > round_off)) return;
   load_->drop_generic();
   in_use_ = false, dropped_ = t;
+}
+
+double KnownPart::next_look(double t) const {
+  if (!adapts()) return std::numeric_limits<double>::infinity();
+  const double h = load_->period(), next = h * (std::floor(t / h * (1 + 1e-12) + 1e-9) + 1);
+  return next > t ? next : next + h;
+}
+
+void KnownPart::acted(double t, const Load& first, const Load& last) {
+  const double half = 0.5 * (t - acted_until_);
+  acted_until_ = t;
+  if (!looked_) return;
+  for (std::size_t b = 0; b < acted_.port.size(); ++b) acted_.port[b] += half * (first.port[b] + last.port[b]);
+  acted_.efforts += half * (first.efforts + last.efforts);
+}
+
+void KnownPart::look(double t, const Bodies& bodies, const Accelerations& reference) {
+  const double span = t - since_, part = looked_ && span > 0 ? 1 / span : 0.0;
+  for (std::size_t b = 0; b < acted_.port.size(); ++b) then_.port[b] = part * acted_.port[b];
+  then_.efforts = part * acted_.efforts;
+  acted_.clear();
+  if (load_->look({t, bodies, reference, then_})) {
+    if (changes_++ == 0) first_change_ = t;
+    last_change_ = t;
+  }
+  looked_ = true, since_ = acted_until_ = t, next_ = next_look(t);
 }
 
 void KnownPart::state(Certificate& certificate, bool bounded) {
@@ -61,6 +88,11 @@ std::vector<std::string> KnownPart::notes() const {
     out.push_back(fmt::format("t = {:g} s: V rises after feedback has undone the generic terms of the learned load for {:g} s: they "
                               "are dropped from then on",
                               dropped_, spec_.patience));
+  if (changes_ > 0)
+    out.push_back(changes_ == 1
+                      ? fmt::format("t = {:g} s: what acts has changed, and is learned anew", first_change_)
+                      : fmt::format("what acts has changed, and is learned anew: {} times, first at t = {:g} s, last at t = {:g} s",
+                                    changes_, first_change_, last_change_));
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,15 @@ struct LoadMotion {
   const Bodies& bodies;
   const Accelerations& velocities;
   const Accelerations* accelerations = nullptr;
+};
+
+/// What a load that adapts is shown between two steps: the motion and its reference, and the mean of all commands that acted since
+/// the look before, on the law's model.
+struct LoadLook {
+  double t;
+  const Bodies& bodies;
+  const Accelerations& reference;
+  const Load& acted;
 };
 
 /// A load that a law knows of beside its nominal model, one that was learned for instance. A law asks for it at its reference
@@ -35,6 +45,17 @@ class KnownLoad {
   virtual void drop_generic() {}
   /// How far a motion is outside of what it was made from: at most 1 inside.
   virtual double leverage(const LoadMotion& motion) const { return (void)motion, 0; }
+
+  /// One that adapts is shown the motion every so many s; 0: it does not. It changes then only.
+  virtual double period() const { return 0; }
+  /// True where something that acts has changed by itself.
+  virtual bool look(const LoadLook& now) { return (void)now, false; }
+  /// What it has found, for the recording, and how well the last look agreed: mean square of what was not foreseen, over what
+  /// should be expected.
+  virtual std::span<const double> coefficients() const { return {}; }
+  virtual std::string label(int k) const { return (void)k, std::string(); }
+  virtual std::string unit(int k) const { return (void)k, std::string(); }
+  virtual double innovation() const { return 0; }
 };
 
 /// How a law gets its known load.
@@ -60,7 +81,9 @@ class KnownPart {
       : spec_(spec),
         load_(spec.given() ? spec.make(model) : nullptr),
         port_(load_ ? model.bodies().size() : 0),
-        generic_(load_ && load_->has_generic()) {}
+        generic_(load_ && load_->has_generic()),
+        acted_(model),
+        then_(model) {}
 
   bool on() const { return load_ != nullptr; }
   /// It has, or had, generic terms.
@@ -77,6 +100,15 @@ class KnownPart {
   const Port& generic_at(const LoadMotion& motion);
   /// Between two steps: V and what round-off of it may be, P, and -φᵀ A f - ½ |f|²_A.
   void watch(double t, double V, double round_off, double power, double undone);
+
+  /// Adaptation. Between two steps, in this order: what acted since the settle before (just after that one, just before this one),
+  /// and where a look is due the look.
+  bool adapts() const { return on() && load_->period() > 0; }
+  const KnownLoad& load() const { return *load_; }
+  double next_look(double t) const;
+  bool look_is_due(double t) const { return !looked_ || t >= next_ - 1e-9 * load_->period(); }
+  void acted(double t, const Load& first, const Load& last);
+  void look(double t, const Bodies& bodies, const Accelerations& reference);
 
   /// Clauses; `bounded` where a bound on the remainder is known, which says all that the second one does.
   void state(Certificate& certificate, bool bounded);
@@ -100,6 +132,12 @@ class KnownPart {
   bool in_use_ = true, begun_ = false;
   double t_ = 0, V_ = 0, P_ = 0, undone_ = 0;  // of the last look; low-passes
   double suspicious_ = 0, dropped_ = 0;        // s
+  // Adaptation.
+  bool looked_ = false;
+  double next_ = 0, since_ = 0, acted_until_ = 0;  // s
+  Load acted_, then_;                              // impulse since the last look; mean over that time
+  long changes_ = 0;
+  double first_change_ = 0, last_change_ = 0;  // s
 };
 
 }  // namespace invar

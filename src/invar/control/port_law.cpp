@@ -50,6 +50,8 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
       disturbance_(own_),
       rest_(own_),
       moved_(nu_r_),
+      first_(model),
+      last_(first_),
       rate_(rate_of(model, gains)) {
   V_ = read({"V", "J", "kinetic energy of s, the velocity beyond its reference, and what the integral holds"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
@@ -66,6 +68,11 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
   if (known_.has_generic()) {
     leverage_ = read({"leverage", "1", "how far the motion is outside of the training data: generic terms fade out from 1 to 2"});
     in_use_ = read({"generic_in_use", "1", "1; 0 once the fallback has dropped the generic terms"});
+  }
+  if (known_.adapts()) {
+    found_there_ = read({"innovation", "1", "mean square of what the last look had not foreseen, over what should be expected"});
+    for (int k = 0; k < static_cast<int>(known_.load().coefficients().size()); ++k)
+      read({"adapted " + known_.load().label(k), known_.load().unit(k), "as it is learned while the loop runs"});
   }
   evaluated_ = certificate_.add({"law_is_defined", "the law can be evaluated", "1", 0, {}});
   allowed_ = certificate_.add(
@@ -179,7 +186,9 @@ void PortLaw::integrate(double t) {
 
 void PortLaw::settle(Instant at, const Bodies& bodies) {
   choose_sides(at, bodies);
-  if ((!gains_.integrates() && !observer_.on() && !known_.watches()) || !law(at, bodies).ok()) return;
+  if (!gains_.integrates() && !observer_.on() && !known_.watches() && !known_.adapts()) return;
+  if (known_.adapts() && !adapt(at, bodies).ok()) return;
+  if (!law(at, bodies).ok()) return;
   if (observer_.on()) {
     certificate_.look(resolved_, at.t, observer_.stride());
     for (std::size_t b = 0; b < port_.size(); ++b) rest_[b] = port_[b] + observed_[b];
@@ -194,6 +203,24 @@ void PortLaw::settle(Instant at, const Bodies& bodies) {
     certificate_.look(bounded_, at.t, std::max(linear, angular) - 1, static_cast<int>(b));
   }
   integral_.taken(at.t);
+}
+
+void PortLaw::acted(const Load& first, const Load& last) {
+  if (observer_.on()) observer_.acted(first, last);
+  if (known_.adapts()) told_ = true, first_ = first, last_ = last;
+}
+
+// Commands that act as they are have just been what the law says.
+Verdict PortLaw::adapt(Instant at, const Bodies& bodies) {
+  if (const Verdict v = law(at, bodies); !v.ok()) return v;
+  if (!told_) last_.port = port_;
+  known_.acted(at.t, first_, last_);
+  if (known_.look_is_due(at.t)) {
+    known_.look(at.t, bodies, nu_r_);
+    if (const Verdict v = law(at, bodies); !v.ok()) return v;
+  }
+  if (!told_) first_.port = port_;
+  return {};
 }
 
 // Whether generic terms do harm; round-off of V is that of the kinetic energy that s is a difference in.
@@ -288,6 +315,11 @@ void PortLaw::look_at_known(const Witness& seen) {
   for (std::size_t b = 0; b < moved_.size(); ++b) moved_[b] = {seen.bodies[b].v_WC, seen.bodies[b].w_WB};
   const double leverage = known_.look_at_data({seen.t, seen.bodies, moved_, &nu_r_dot_}, reference, certificate_);
   if (known_.has_generic()) show(leverage_, leverage), show(in_use_, known_.in_use() ? 1 : 0);
+  if (known_.adapts()) {
+    show(found_there_, known_.load().innovation());
+    std::size_t place = found_there_;
+    for (const double c : known_.load().coefficients()) show(++place, c);
+  }
   known_.look_at_help(seen.t, work(acts_, s_) - work(own_, s_), round_off(force_at_play_ * speed_at_play_), certificate_);
 }
 

@@ -46,8 +46,9 @@ class PortLaw : public ControlLaw {
   void conclude() final;
   std::string objection(Instant at, const Bodies& bodies) final;
   void settle(Instant at, const Bodies& bodies) final;
-  bool observes() const final { return observer_.on(); }
-  void acted(const Load& first, const Load& last) final { observer_.acted(first, last); }
+  bool observes() const final { return observer_.on() || known_.adapts(); }
+  void acted(const Load& first, const Load& last) final;
+  double next_event(double t) const final { return known_.next_look(t); }
   const Remainder* remainder() const final { return &remainder_; }
   std::vector<std::string> notes() const final { return known_.notes(); }
 
@@ -77,6 +78,7 @@ class PortLaw : public ControlLaw {
   double stored(const Bodies& bodies) const;
   void integrate(double t);
   void watch(Instant at, const Bodies& bodies);
+  Verdict adapt(Instant at, const Bodies& bodies);
   double size_of(const Port& port);
   void weigh_terms(const Witness& seen);
   void look_at_disturbance(double t);
@@ -97,7 +99,9 @@ class PortLaw : public ControlLaw {
   Port port_, observed_;  // the command; r in it
   Port disturbance_, rest_;
   Accelerations moved_;  // by the disturbance
-  std::size_t V_, V_dot_, promised_, by_joints_, remains_, found_ = 0, missed_ = 0, learned_ = 0, leverage_ = 0, in_use_ = 0;
+  std::size_t V_, V_dot_, promised_, by_joints_, remains_, found_ = 0, missed_ = 0, learned_ = 0, leverage_ = 0, in_use_ = 0, found_there_ = 0;
+  bool told_ = false;   // what acted
+  Load first_, last_;   // just after the settle before, just before this one
   int evaluated_, allowed_, exact_, falls_ = -1, bounded_ = -1, resolved_ = -1;
   double rate_ = 0;                               // 1/s; sᵀ K_d s >= 2 rate V
   double disturbance_most_ = 0;                   // the largest sqrt(dᵀ A d) seen, N/sqrt(kg)

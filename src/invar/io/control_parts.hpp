@@ -13,11 +13,13 @@ namespace invar {
 /// Readers of one [[control]] table, and what they share. See docs/control.md.
 using MakeLaw = std::function<std::unique_ptr<ControlLaw>(const Model&)>;
 
-/// learned = { file, fallback, patience, obstacles }.
+/// learned = { file, fallback, patience, obstacles, adapt }.
 struct LearnedTable {
-  std::shared_ptr<const Learned> learned;
+  std::shared_ptr<const Learned> learned;  ///< null: there is no file, everything is learned in the loop
   KnownLoadSpec known;
 };
+/// { kind = "drag", on = [..], … }; generic terms without a seed of their own take this one.
+TermSpec read_term(const TomlTable& table, std::uint64_t seed);
 
 struct ControlTable {
   const TomlTable& table;
@@ -27,7 +29,8 @@ struct ControlTable {
   const std::optional<LearnedTable>& learned;
 };
 
-std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenario& scenario, const std::string& folder);
+std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenario& scenario, const Model& nominal,
+                                         const std::string& folder);
 /// The nominal model with what was learned about it; null where it was learned for another one, which is noted.
 std::shared_ptr<const Model> with_learned(const TomlTable& control, const LearnedTable& learned, LiveModel nominal);
 

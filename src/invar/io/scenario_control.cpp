@@ -172,10 +172,10 @@ std::vector<ControllerSpec> read_controllers(const TomlTable& root, const Scenar
       if (other.name == spec.name) t.refuse("name", fmt::format("there is a controller '{}' already", spec.name));
     spec.where = t.where();
     const bool own = t.has("nominal") || t.has("nominal_edits");
-    const std::optional<LearnedTable> learned = read_learned(t, s, folder);
-    const auto live = own || learned ? read_nominal(t, s, folder) : std::nullopt;
-    if ((own || learned) && !live) continue;
+    const auto live = own || t.has("learned") ? read_nominal(t, s, folder) : std::nullopt;
+    if ((own || t.has("learned")) && !live) continue;
     const std::shared_ptr<const Model> told = own ? std::make_shared<const Model>(*live->model()) : s.model;
+    const std::optional<LearnedTable> learned = read_learned(t, s, *told, folder);
     spec.nominal = learned ? with_learned(t, *learned, *live) : told;
     if (!spec.nominal) continue;
     spec.actuators = read_actuators(t, *told);

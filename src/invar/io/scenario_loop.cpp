@@ -45,7 +45,7 @@ LoopParts read_loop_parts(const ControlTable& r, bool printed) {
   }
   if (r.learned) {
     out.known = r.learned->known;
-    if (!r.table.has("bound")) out.bound = r.learned->learned->bound.value_or(out.bound);
+    if (!r.table.has("bound") && r.learned->learned) out.bound = r.learned->learned->bound.value_or(out.bound);
   }
   return out;
 }
