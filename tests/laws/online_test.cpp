@@ -129,16 +129,17 @@ TEST(Online, FindsThePayloadAndNoticesThatItIsLetGo) {
   EXPECT_EQ(w.outcome.unresolved, "");
   Readings& r = w.readings;
   const auto found = [&](double t) {
-    return std::pair(at(r, "adapted mass of 'body5'", t), Vec3(at(r, "adapted first moment x of 'body5'", t),
-                                                               at(r, "adapted first moment y of 'body5'", t),
-                                                               at(r, "adapted first moment z of 'body5'", t)));
+    return std::pair(at(r, "adapted mass of 'body5'", t),
+                     Vec3(at(r, "adapted first moment x of 'body5'", t), at(r, "adapted first moment y of 'body5'", t),
+                          at(r, "adapted first moment z of 'body5'", t)));
   };
   const double mass = loop.load.payload.mass;
   const auto [m, h] = found(0.5);
-  std::printf("after 0.5 s: mass %.4f of %.1f kg, moment off by %.4f kg m; let go, after 0.5 s: %.4f kg; tip %.2f mm from 5 s to 6 s, "
-              "%.2f mm after\n",
-              m, mass, (h - mass * loop.load.payload.p_BC).norm(), found(6.5).first, 1e3 * largest_of(r, "error_tip.position", 5),
-              1e3 * largest_of(r, "error_tip.position", 6));
+  std::printf(
+      "after 0.5 s: mass %.4f of %.1f kg, moment off by %.4f kg m; let go, after 0.5 s: %.4f kg; tip %.2f mm from 5 s to 6 s, "
+      "%.2f mm after\n",
+      m, mass, (h - mass * loop.load.payload.p_BC).norm(), found(6.5).first, 1e3 * largest_of(r, "error_tip.position", 5),
+      1e3 * largest_of(r, "error_tip.position", 6));
   EXPECT_NEAR(m, mass, 0.02 * mass);
   EXPECT_LT((h - mass * loop.load.payload.p_BC).norm(), 0.01);
   EXPECT_LT(largest_of(r, "error_tip.position", 5), 2e-3);  // the payload's end included
@@ -159,7 +160,8 @@ TEST(Online, GivesTheSameBitsAgain) {
   Watched a, b;
   ASSERT_TRUE(watch(loop.scenario(), a));
   ASSERT_TRUE(watch(loop.scenario(), b));
-  for (const char* name : {"adapted mass of 'body5'", "innovation", "V"}) EXPECT_EQ(a.readings.of(name), b.readings.of(name)) << name;
+  for (const char* name : {"adapted mass of 'body5'", "innovation", "V"})
+    EXPECT_EQ(a.readings.of(name), b.readings.of(name)) << name;
 }
 
 // In a sampled loop, with what reached the bodies in the place of what was commanded: 200 Hz, delay, lag, noise. Velocities are

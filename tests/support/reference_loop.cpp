@@ -54,7 +54,11 @@ Scenario ReferenceLoop::scenario() const {
 
   TaskLawSpec law;
   law.gains = gains;
-  law.tasks = {Task{.name = "tip", .body = 4, .X_BE = {}, .path = path_of(speed, turn), .position_rate = position_rate,
+  law.tasks = {Task{.name = "tip",
+                    .body = 4,
+                    .X_BE = {},
+                    .path = path_of(speed, turn),
+                    .position_rate = position_rate,
                     .attitude_rate = attitude_rate}};
   Obstacle post;
   post.a = turn * Vec3(2, 0.35, 0.1), post.strength = 0.3, post.width = 0.5, post.shape = Obstacle::Shape::Gaussian;

@@ -85,14 +85,16 @@ double KnownPart::look_at_data(const LoadMotion& actual, const LoadMotion& refer
 std::vector<std::string> KnownPart::notes() const {
   std::vector<std::string> out = spec_.remarks;
   if (!in_use_)
-    out.push_back(fmt::format("t = {:g} s: V rises after feedback has undone the generic terms of the learned load for {:g} s: they "
-                              "are dropped from then on",
-                              dropped_, spec_.patience));
+    out.push_back(
+        fmt::format("t = {:g} s: V rises after feedback has undone the generic terms of the learned load for {:g} s: they "
+                    "are dropped from then on",
+                    dropped_, spec_.patience));
   if (changes_ > 0)
-    out.push_back(changes_ == 1
-                      ? fmt::format("t = {:g} s: what acts has changed, and is learned anew", first_change_)
-                      : fmt::format("what acts has changed, and is learned anew: {} times, first at t = {:g} s, last at t = {:g} s",
-                                    changes_, first_change_, last_change_));
+    out.push_back(
+        changes_ == 1
+            ? fmt::format("t = {:g} s: what acts has changed, and is learned anew", first_change_)
+            : fmt::format("what acts has changed, and is learned anew: {} times, first at t = {:g} s, last at t = {:g} s",
+                          changes_, first_change_, last_change_));
   return out;
 }
 

@@ -99,9 +99,10 @@ class PortLaw : public ControlLaw {
   Port port_, observed_;  // the command; r in it
   Port disturbance_, rest_;
   Accelerations moved_;  // by the disturbance
-  std::size_t V_, V_dot_, promised_, by_joints_, remains_, found_ = 0, missed_ = 0, learned_ = 0, leverage_ = 0, in_use_ = 0, found_there_ = 0;
-  bool told_ = false;   // what acted
-  Load first_, last_;   // just after the settle before, just before this one
+  std::size_t V_, V_dot_, promised_, by_joints_, remains_, found_ = 0, missed_ = 0, learned_ = 0, leverage_ = 0, in_use_ = 0,
+                                                           found_there_ = 0;
+  bool told_ = false;  // what acted
+  Load first_, last_;  // just after the settle before, just before this one
   int evaluated_, allowed_, exact_, falls_ = -1, bounded_ = -1, resolved_ = -1;
   double rate_ = 0;                               // 1/s; sᵀ K_d s >= 2 rate V
   double disturbance_most_ = 0;                   // the largest sqrt(dᵀ A d) seen, N/sqrt(kg)

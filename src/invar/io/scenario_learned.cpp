@@ -15,8 +15,11 @@
 namespace invar {
 namespace {
 
+constexpr double kLeastPeriod = 1e-4;  // s
+
 bool sees_flow(const std::vector<TermSpec>& terms) {
-  return std::any_of(terms.begin(), terms.end(), [](const TermSpec& t) { return t.kind == TermKind::Drag || is_generic(t.kind); });
+  return std::any_of(terms.begin(), terms.end(),
+                     [](const TermSpec& t) { return t.kind == TermKind::Drag || is_generic(t.kind); });
 }
 
 bool sees_obstacles(const std::vector<TermSpec>& terms) {
@@ -36,7 +39,8 @@ std::pair<std::vector<std::string>, std::vector<Vec3>> read_points(const TomlTab
   }
   for (std::size_t k = 0; k < told.size() && learned && sees_obstacles(learned->terms); ++k)
     if (!told[k])
-      t.refuse("", fmt::format("it was learned beside an obstacle '{}': say where that stands, obstacles = [{{ name, at }}]", names[k]));
+      t.refuse("", fmt::format("it was learned beside an obstacle '{}': say where that stands, obstacles = [{{ name, at }}]",
+                               names[k]));
   return {names, points};
 }
 
@@ -45,7 +49,8 @@ void look_at_flow(const TomlTable& t, const TomlTable& control, const Scenario& 
                   const std::optional<AdaptSpec>& adapt) {
   if (!s.flow || !((out.learned && sees_flow(out.learned->terms)) || (adapt && sees_flow(adapt->terms)))) return;
   if (!s.flow->is_measured())
-    out.known.remarks.push_back("nobody measures the flow: the learned load takes the water for still; 'measured' in [flow] tells it");
+    out.known.remarks.push_back(
+        "nobody measures the flow: the learned load takes the water for still; 'measured' in [flow] tells it");
   else if (s.flow->meter_errs() && !(control.number("period", 0) > 0))
     t.refuse("", "the flow is measured with errors, which a law that commands at every instant cannot follow: give a 'period'");
 }
@@ -58,8 +63,9 @@ std::unique_ptr<KnownLoad> make_load(const Model& m, const std::shared_ptr<const
   if (learned) {
     auto load = LearnedLoad::build(std::shared_ptr<const Model>(std::shared_ptr<const Model>(), &m), learned);
     INVAR_CHECK(load.has_value(), "a learned file that fits the model as it is told fits it with its edits");
-    out = std::make_unique<LearnedInLoop>(std::move(*load), flow,
-                                          std::vector<Vec3>(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(learned->obstacles.size())));
+    out = std::make_unique<LearnedInLoop>(
+        std::move(*load), flow,
+        std::vector<Vec3>(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(learned->obstacles.size())));
   }
   if (!adapt) return out;
   auto made = AdaptiveLoad::build(m, std::move(out), *adapt, flow, points, names);
@@ -68,21 +74,24 @@ std::unique_ptr<KnownLoad> make_load(const Model& m, const std::shared_ptr<const
 }
 
 // adapt = { terms = [ { kind, … }, … ], period, memory, noise, prior }.
-std::optional<AdaptSpec> read_adapt(const TomlTable& learned, const TomlTable& control, const Scenario& s,
-                                    const Model& nominal, const std::vector<std::string>& obstacles) {
+std::optional<AdaptSpec> read_adapt(const TomlTable& learned, const TomlTable& control, const Scenario& s, const Model& nominal,
+                                    const std::vector<std::string>& obstacles) {
   const auto t = learned.table("adapt");
   if (!t) return {};
   AdaptSpec out;
   const double ticks = control.number("period", 0);
   out.period = positive(*t, "period", std::max(out.period, ticks));
+  if (out.period < kLeastPeriod) t->refuse("period", fmt::format("looks less than {:g} s apart see rounding only", kLeastPeriod));
   if (ticks > 0 && out.period < ticks * (1 - 1e-9))
     t->refuse("period", fmt::format("the law looks every {:g} s: its load cannot adapt more often", ticks));
   out.memory = positive(*t, "memory", out.memory);
   if (out.memory < 10 * out.period)
-    t->refuse("memory", fmt::format("{:g} s are less than ten looks of {:g} s: nothing can be told apart in that time", out.memory,
-                                    out.period));
+    t->refuse("memory", fmt::format("{:g} s are less than ten looks of {:g} s: nothing can be told apart in that time",
+                                    out.memory, out.period));
   out.noise = positive(*t, "noise", out.noise);
   out.prior = positive(*t, "prior", out.prior);
+  if (out.noise < 1e-9) t->refuse("noise", "below 1e-9 N/sqrt(kg) rounding alone would surprise it");
+  if (out.prior > 1e6) t->refuse("prior", "a prior above 1e6 usual sizes leaves nothing of the digits");
   for (const TomlTable& term : t->tables("terms")) {
     out.terms.push_back(read_term(term, s.seed));
     if (is_generic(out.terms.back().kind))
@@ -113,7 +122,8 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
   if (control.boolean("as_printed", false))
     t->refuse("", "the printed law knows its model only: leave out 'as_printed' or 'learned'");
   if (law == "impedance")
-    t->refuse("", "impedance has no reference velocities at which a learned load could be taken: leave it out, or take another law");
+    t->refuse("",
+              "impedance has no reference velocities at which a learned load could be taken: leave it out, or take another law");
   if (!control.boolean("model_based", true))
     t->refuse("", "feedback alone takes nothing off: leave out model_based = false, or 'learned'");
   if (t->has("adapt") && law != "task" && law != "body_pose" && law != "body_velocity")

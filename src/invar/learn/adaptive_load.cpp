@@ -63,8 +63,9 @@ Result<std::unique_ptr<AdaptiveLoad>> AdaptiveLoad::build(const Model& model, st
                                                           const std::vector<std::string>& obstacle_names) {
   for (const TermSpec& t : spec.terms)
     if (t.kind == TermKind::ActuatorGain || t.kind == TermKind::ActuatorMisalignment)
-      return fail(ErrorKind::Option,
-                  fmt::format("term '{}' speaks of inputs, which a law does not know before it has commanded them", name(t.kind)));
+      return fail(
+          ErrorKind::Option,
+          fmt::format("term '{}' speaks of inputs, which a law does not know before it has commanded them", name(t.kind)));
   TermContext context;
   context.obstacles = obstacle_names;
   auto terms = Terms::build(model, spec.terms, context);
@@ -81,9 +82,7 @@ AdaptiveLoad::AdaptiveLoad(const Model& model, std::unique_ptr<KnownLoad> base, 
       flow_(std::move(flow)),
       obstacles_(std::move(obstacles)),
       terms_(std::move(terms)),
-      fit_({.prior = spec.prior * natural_size(model, terms_),
-            .noise = spec.noise,
-            .keep = std::exp(-spec.period / spec.memory)},
+      fit_({.prior = spec.prior * natural_size(model, terms_), .noise = spec.noise, .keep = std::exp(-spec.period / spec.memory)},
            6 * static_cast<int>(model.bodies().size())),
       used_(VecX::Zero(terms_.columns())),
       motion_(model),
@@ -100,7 +99,9 @@ AdaptiveLoad::AdaptiveLoad(const Model& model, std::unique_ptr<KnownLoad> base, 
       six_(VecX::Zero(6 * static_cast<Eigen::Index>(model.bodies().size()))),
       y_(six_),
       H_(MatX::Zero(six_.size(), terms_.columns())) {
-  entries_.reserve(static_cast<std::size_t>(terms_.columns()) * 2 * model.bodies().size() + 64);
+  // Of a column shared by all bodies, of one shared by all freedoms of all joints.
+  entries_.reserve(static_cast<std::size_t>(terms_.columns()) * model.bodies().size() +
+                   static_cast<std::size_t>(terms_.columns()) * 12 * model.joints().size());
 }
 
 Surroundings AdaptiveLoad::around(Instant at, const Accelerations* accelerations) const {
@@ -144,7 +145,8 @@ bool AdaptiveLoad::explain(const Seen& before, const Seen& middle, const Seen& a
   const double whole = after.t - before.t, first = (middle.t - before.t) / whole, second = 1 - first;
   if (!(whole > 0) || !motion_.at(middle.bodies).ok() || !motion_.factor().ok()) return false;
   for (std::size_t b = 0; b < measured_.size(); ++b) {
-    measured_[b] = {(after.bodies[b].v_WC - before.bodies[b].v_WC) / whole, (after.bodies[b].w_WB - before.bodies[b].w_WB) / whole};
+    measured_[b] = {(after.bodies[b].v_WC - before.bodies[b].v_WC) / whole,
+                    (after.bodies[b].w_WB - before.bodies[b].w_WB) / whole};
     velocities_[b] = {middle.bodies[b].v_WC, middle.bodies[b].w_WB};
     known_[b] = first * middle.acted.port[b] + second * after.acted.port[b];
   }

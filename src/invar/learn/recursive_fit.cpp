@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// With V = L Lᵀ, W = P Hᵀ L⁻ᵀ and u = L⁻¹ r: rᵀ V⁻¹ r = |u|², c += W u, P -= W Wᵀ, which stays symmetric to the bit where only one
-// half of it is computed.
+// With V = L Lᵀ, W = P Hᵀ L⁻ᵀ and u = L⁻¹ r: rᵀ V⁻¹ r = |u|², c += W u, P -= W Wᵀ, which stays symmetric to the bit where only
+// one half of it is computed.
 #include "invar/learn/recursive_fit.hpp"
 
 #include <algorithm>
@@ -71,7 +71,8 @@ void RecursiveFit::update(Eigen::Index rows) {
     const Eigen::Index w = std::min(kBlock, c_.size() - j), h = c_.size() - j;
     P_.block(j, j, h, w).noalias() -= W.middleRows(j, h) * W.middleRows(j, w).transpose();
   }
-  for (Eigen::Index j = 0; j + 1 < c_.size(); ++j) P_.row(j).tail(c_.size() - j - 1) = P_.col(j).tail(c_.size() - j - 1).transpose();
+  for (Eigen::Index j = 0; j + 1 < c_.size(); ++j)
+    P_.row(j).tail(c_.size() - j - 1) = P_.col(j).tail(c_.size() - j - 1).transpose();
 }
 
 bool RecursiveFit::look(const Eigen::Ref<const MatX>& H, const Eigen::Ref<const VecX>& y) {
@@ -81,7 +82,11 @@ bool RecursiveFit::look(const Eigen::Ref<const MatX>& H, const Eigen::Ref<const 
   r_.head(n) = y;
   r_.head(n).noalias() -= H * c_;
   innovation_ = weigh(H);
-  const bool surprised = !(innovation_ <= spec_.surprise);
+  if (!std::isfinite(innovation_)) {
+    P_ = spec_.prior.cwiseAbs2().asDiagonal();
+    return false;
+  }
+  const bool surprised = innovation_ > spec_.surprise;
   surprises_ = surprised ? surprises_ + 1 : 0;
   variance_ *= 1 + spec_.learning * (std::min(innovation_, spec_.surprise) - 1);
   variance_ = std::max(variance_, spec_.noise * spec_.noise);

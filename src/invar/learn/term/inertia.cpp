@@ -49,8 +49,8 @@ Inertia with_added(const Inertia& nominal, const double* ten) {
 void added_to(const Inertia& nominal, const Inertia& now, double* ten) {
   const Vec3 c = now.p_BC - nominal.p_BC, h = now.mass * c;
   const Mat3 added = now.I_C + now.mass * spread(c) - nominal.I_C;
-  const double all[] = {now.mass - nominal.mass, h[0],        h[1],        h[2],        added(0, 0),
-                        added(1, 1),             added(2, 2), added(0, 1), added(0, 2), added(1, 2)};
+  const double all[] = {
+      now.mass - nominal.mass, h[0], h[1], h[2], added(0, 0), added(1, 1), added(2, 2), added(0, 1), added(0, 2), added(1, 2)};
   std::copy(std::begin(all), std::end(all), ten);
 }
 
