@@ -9,8 +9,13 @@
 #include "invar/control/joint_law.hpp"
 #include "invar/control/strip_drag.hpp"
 #include "invar/control/task_law.hpp"
+#include "invar/io/model_file.hpp"
+#include "invar/learn/adaptive_load.hpp"
+#include "invar/mech/kinematics.hpp"
 #include "support/controlled.hpp"
+#include "support/joint_cases.hpp"
 #include "support/moving_mechanisms.hpp"
+#include "support/reference_loop.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -165,6 +170,48 @@ TEST(ControlLaws, NeverCallTheHeapOnceTheyHaveLookedAround) {
       ImpedanceLaw yielding(arm.model, impedance);
       expect_no_heap(yielding, arm.model, arm.start);
     }
+}
+
+// With a learned load that watches its generic terms, and one that adapts: looks are due at every call.
+TEST(KnownLoads, NeverCallTheHeapOnceTheyHaveLookedAround) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const auto learned = std::make_shared<const Learned>(learned_from(u, 17900, 60, TermKind::Fourier));
+  const Model model = build(*edited(u.nominal, learned->edits));
+  const auto known = [&](bool adapts) {
+    KnownLoadSpec out;
+    out.fallback = true;
+    out.make = [learned, adapts](const Model& m) -> std::unique_ptr<KnownLoad> {
+      std::unique_ptr<KnownLoad> load = std::make_unique<LearnedInLoop>(
+          *LearnedLoad::build(std::make_shared<const Model>(m), learned), nullptr, std::vector<Vec3>());
+      if (!adapts) return load;
+      AdaptSpec spec;
+      for (const TermKind kind : {TermKind::Inertia, TermKind::JointViscous, TermKind::JointCoulomb, TermKind::Drag}) {
+        TermSpec t;
+        t.kind = kind, t.sharing = usual_sharing(kind);
+        spec.terms.push_back(t);
+      }
+      return std::move(*AdaptiveLoad::build(m, std::move(load), spec, nullptr, {}));
+    };
+    return out;
+  };
+  const Bodies start = place(model, JointState::initial(model));
+  for (const bool adapts : {false, true}) {
+    TaskLawSpec task;
+    task.gains.known = known(adapts), task.gains.observer = 20;
+    task.tasks = {Task{.name = "tip", .body = 4, .X_BE = {}, .path = moving}};
+    TaskLaw law(model, task, Repulsion(model, {}, {}));
+    expect_no_heap(law, model, start);
+  }
+  const Moving arm = shipped("arm");
+  JointLawSpec spec;
+  auto of_arm = learned_by_hand(*read_model_file(INVAR_SOURCE_DIR "/models/arm.toml"), {}, {});
+  spec.known.make = [of_arm](const Model& m) -> std::unique_ptr<KnownLoad> {
+    return std::make_unique<LearnedInLoop>(*LearnedLoad::build(std::make_shared<const Model>(m), of_arm), nullptr,
+                                           std::vector<Vec3>());
+  };
+  spec.aims = aims_from(arm.model, arm.start, true);
+  JointLaw law(arm.model, spec);
+  expect_no_heap(law, arm.model, arm.start);
 }
 
 }  // namespace

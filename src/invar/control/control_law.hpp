@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <limits>
 #include <span>
 
 #include "invar/base/status.hpp"
@@ -53,6 +54,8 @@ class ControlLaw {
   /// the nominal mechanism since the settle before, as it was just after that one and just before this one.
   virtual void acted(const Load& first, const Load& last) { (void)first, (void)last; }
 
+  /// The first time after t at which it wants to be settled, whatever the steps.
+  virtual double next_event(double t) const { return (void)t, std::numeric_limits<double>::infinity(); }
   /// Between two steps, at the motion reached: what a law remembers (on which side of a turn it is) may change here only.
   virtual void settle(Instant at, const Bodies& bodies) { (void)at, (void)bodies; }
 
@@ -70,6 +73,8 @@ class ControlLaw {
   virtual const Remainder* remainder() const { return nullptr; }
   /// What it keeps away from, to be drawn.
   virtual std::span<const Obstacle> obstacles() const { return {}; }
+  /// What happened to it on the way, in sentences; after the run.
+  virtual std::vector<std::string> notes() const { return {}; }
   /// Where its readings belong, to be drawn: references "reference_<task>", stiffnesses "stiffness".
   virtual std::vector<Mark> marks() const { return {}; }
 

@@ -228,7 +228,7 @@ void Controller::act_held(const Bodies& plant, double span, Load& load) const {
 }
 
 double Controller::next_event(double t) const {
-  if (!(spec_.period > 0)) return std::numeric_limits<double>::infinity();
+  if (!(spec_.period > 0)) return law_->next_event(t);
   const double k = std::floor((t - start_) / spec_.period * (1 + 1e-12) + 1e-9) + 1, next = start_ + k * spec_.period;
   return next > t ? next : start_ + (k + 1) * spec_.period;  // as ticks are rounded
 }

@@ -42,12 +42,16 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
       observer_(model, gains.observer),
       remainder_(gains.bound, rate_of(model, gains)),
       no_efforts_(VecX::Zero(model.nv())),
+      known_(model, gains.known),
       own_(model.bodies().size()),
+      acts_(own_),
       port_(own_),
       observed_(own_),
       disturbance_(own_),
       rest_(own_),
       moved_(nu_r_),
+      first_(model),
+      last_(first_),
       rate_(rate_of(model, gains)) {
   V_ = read({"V", "J", "kinetic energy of s, the velocity beyond its reference, and what the integral holds"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
@@ -59,6 +63,16 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
   if (observer_.on()) {
     found_ = read({"observed", "N/sqrt(kg)", "|r|_A of the load that the momentum observer finds"});
     missed_ = read({"unobserved", "N/sqrt(kg)", "|d - r|_A, what it has not found"});
+  }
+  if (known_.on()) learned_ = read({"learned", "N/sqrt(kg)", "|f|_A of the learned load as the command takes it off"});
+  if (known_.has_generic()) {
+    leverage_ = read({"leverage", "1", "how far the motion is outside of the training data: generic terms fade out from 1 to 2"});
+    in_use_ = read({"generic_in_use", "1", "1; 0 once the fallback has dropped the generic terms"});
+  }
+  if (known_.adapts()) {
+    found_there_ = read({"innovation", "1", "mean square of what the last look had not foreseen, over what should be expected"});
+    for (int k = 0; k < static_cast<int>(known_.load().coefficients().size()); ++k)
+      read({"adapted " + known_.load().label(k), known_.load().unit(k), "as it is learned while the loop runs"});
   }
   evaluated_ = certificate_.add({"law_is_defined", "the law can be evaluated", "1", 0, {}});
   allowed_ = certificate_.add(
@@ -74,6 +88,7 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
                                  0, names_of(model.bodies())});
   if (observer_.on())
     resolved_ = certificate_.add({"observer_is_resolved", "time between two looks of the observer, times its rate", "1", 1, {}});
+  known_.state(certificate_, gains.bound.known());
   remainder_.state(certificate_);
 }
 
@@ -108,8 +123,7 @@ std::string PortLaw::objection(Instant at, const Bodies& bodies) {
 Verdict PortLaw::law(Instant at, const Bodies& bodies) {
   if (const Verdict verdict = inverse_.at(bodies); !verdict.ok()) return verdict;
   if (const Verdict verdict = refer(at, nu_r_, nu_r_dot_); !verdict.ok()) return verdict;
-  for (Wrench& w : own_) w = Wrench{};
-  inverse_.add_own_forces(false, own_);
+  add_known(at, bodies);
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     const Body& body = model_.bodies()[b];
     s_[b] = {bodies[b].v_WC - nu_r_[b].a_WC, bodies[b].w_WB - nu_r_[b].alpha_WB};
@@ -120,13 +134,45 @@ Verdict PortLaw::law(Instant at, const Bodies& bodies) {
   }
   if (gains_.integrates()) integrate(at.t);
   if (observer_.on()) {
-    if (const Verdict verdict = observer_.look(at.t, inverse_, own_, port_, no_efforts_); !verdict.ok()) return verdict;
+    know_at_motion(at, bodies);
+    if (const Verdict verdict = observer_.look(at.t, inverse_, acting(), port_, no_efforts_); !verdict.ok()) return verdict;
     observed_ = observer_.load();
     for (std::size_t b = 0; b < port_.size(); ++b) port_[b] -= observed_[b];
   }
   for (std::size_t b = 0; b < port_.size(); ++b)
     if (!port_[b].force.allFinite() || !port_[b].moment.allFinite()) return {Status::NotFinite, static_cast<int>(b), -1, 0};
   return {};
+}
+
+// F_known into own_: where a load is known beside the model everything at ν_r, otherwise what acts at ν.
+void PortLaw::add_known(Instant at, const Bodies& bodies) {
+  for (Wrench& w : own_) w = Wrench{};
+  if (!known_.on()) {
+    inverse_.add_own_forces(false, own_);
+    return;
+  }
+  inverse_.add_own_forces(nu_r_, own_);
+  known_.add({at, bodies, nu_r_, &nu_r_dot_}, own_);
+}
+
+// What the model and the known load do at ν: what observer and certificate compare with.
+void PortLaw::know_at_motion(Instant at, const Bodies& bodies) {
+  if (!known_.on()) return;
+  for (std::size_t b = 0; b < acts_.size(); ++b) acts_[b] = Wrench{}, moved_[b] = {bodies[b].v_WC, bodies[b].w_WB};
+  inverse_.add_own_forces(false, acts_);
+  known_.add({at, bodies, moved_, &nu_r_dot_}, acts_);
+}
+
+// V, with what the integral holds.
+double PortLaw::stored(const Bodies& bodies) const {
+  double V = 0;
+  for (std::size_t b = 0; b < s_.size(); ++b) {
+    const Body& body = model_.bodies()[b];
+    V += 0.5 * (body.inertia.mass * s_[b].a_WC.squaredNorm() + s_[b].alpha_WB.dot(spun(body, bodies[b], s_[b].alpha_WB)));
+    if (gains_.integrates())
+      V += 0.5 * (gains_.integral_linear * z_[b].a_WC.squaredNorm() + gains_.integral_angular * z_[b].alpha_WB.squaredNorm());
+  }
+  return V;
 }
 
 void PortLaw::integrate(double t) {
@@ -140,12 +186,15 @@ void PortLaw::integrate(double t) {
 
 void PortLaw::settle(Instant at, const Bodies& bodies) {
   choose_sides(at, bodies);
-  if ((!gains_.integrates() && !observer_.on()) || !law(at, bodies).ok()) return;
+  if (!gains_.integrates() && !observer_.on() && !known_.watches() && !known_.adapts()) return;
+  if (known_.adapts() && !adapt(at, bodies).ok()) return;
+  if (!law(at, bodies).ok()) return;
   if (observer_.on()) {
     certificate_.look(resolved_, at.t, observer_.stride());
     for (std::size_t b = 0; b < port_.size(); ++b) rest_[b] = port_[b] + observed_[b];
-    observer_.take(at.t, inverse_, own_, rest_, no_efforts_);
+    observer_.take(at.t, inverse_, acting(), rest_, no_efforts_);
   }
+  if (known_.watches()) watch(at, bodies);
   if (!gains_.integrates()) return;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const auto block = 6 * static_cast<Eigen::Index>(b);
@@ -154,6 +203,45 @@ void PortLaw::settle(Instant at, const Bodies& bodies) {
     certificate_.look(bounded_, at.t, std::max(linear, angular) - 1, static_cast<int>(b));
   }
   integral_.taken(at.t);
+}
+
+void PortLaw::acted(const Load& first, const Load& last) {
+  if (observer_.on()) observer_.acted(first, last);
+  if (known_.adapts()) told_ = true, first_ = first, last_ = last;
+}
+
+// Commands that act as they are have just been what the law says.
+Verdict PortLaw::adapt(Instant at, const Bodies& bodies) {
+  if (const Verdict v = law(at, bodies); !v.ok()) return v;
+  if (!told_) last_.port = port_;
+  known_.acted(at.t, first_, last_);
+  if (known_.look_is_due(at.t)) {
+    known_.look(at.t, bodies, nu_r_);
+    if (const Verdict v = law(at, bodies); !v.ok()) return v;
+  }
+  if (!told_) first_.port = port_;
+  return {};
+}
+
+// Whether generic terms do harm; round-off of V is that of the kinetic energy that s is a difference in.
+void PortLaw::watch(Instant at, const Bodies& bodies) {
+  double moving = 0;
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const Body& body = model_.bodies()[b];
+    moving += body.inertia.mass * bodies[b].v_WC.squaredNorm() + bodies[b].w_WB.dot(spun(body, bodies[b], bodies[b].w_WB));
+  }
+  const Port& f = known_.generic_at({at, bodies, nu_r_, &nu_r_dot_});
+  if (!inverse_.apply(&f, nullptr, moved_).ok()) return;
+  double undone = -0.5 * work(f, moved_);
+  for (std::size_t b = 0; b < s_.size(); ++b) {
+    const Body& body = model_.bodies()[b];
+    Vec3 force = (gains_.linear + gains_.rate * body.inertia.mass) * s_[b].a_WC;
+    Vec3 moment = gains_.angular * s_[b].alpha_WB + gains_.rate * spun(body, bodies[b], s_[b].alpha_WB);
+    force += gains_.integral_linear * z_[b].a_WC, moment += gains_.integral_angular * z_[b].alpha_WB;
+    if (observer_.on()) force += observed_[b].force, moment += observed_[b].moment;
+    undone -= force.dot(moved_[b].a_WC) + moment.dot(moved_[b].alpha_WB);
+  }
+  known_.watch(at.t, stored(bodies), round_off(moving), -work(f, s_), undone);
 }
 
 Verdict PortLaw::command(Instant at, const Bodies& bodies, Load& out) {
@@ -180,7 +268,7 @@ void PortLaw::look_at_disturbance(double t) {
   const double size = size_of(disturbance_);
   const LargestWrench largest = std::isnan(size) ? LargestWrench{size, -1} : largest_wrench(model_, inverse_.bodies(), moved_);
   if (falls_ >= 0) certificate_.look(falls_, t, largest.size, largest.body, round_off(force_at_play_));
-  keep_largest(disturbance_most_, size);
+  if (!known_.on()) keep_largest(disturbance_most_, size);
 }
 
 // What the loop's error equation leaves over, and what of d the observer has not found.
@@ -201,7 +289,7 @@ void PortLaw::look_at_remainder(double t, double kinetic) {
 void PortLaw::weigh_terms(const Witness& seen) {
   const double length = model_.length(), gravity = model_.gravity().norm();
   const auto size = [length](const Wrench& w) { return w.force.norm() + w.moment.norm() / length; };
-  disturbance_ = own_;
+  disturbance_ = acting();
   force_at_play_ = speed_at_play_ = 0;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const Body& body = model_.bodies()[b];
@@ -217,6 +305,24 @@ void PortLaw::weigh_terms(const Witness& seen) {
   inverse_.add_reactions(seen.reactions, disturbance_);
 }
 
+// What is known beside the model: its size, how far it is from its data, and what taking it at ν_r does along s.
+void PortLaw::look_at_known(const Witness& seen) {
+  const LoadMotion reference{seen.t, seen.bodies, nu_r_, &nu_r_dot_};
+  for (std::size_t b = 0; b < rest_.size(); ++b) rest_[b] = disturbance_[b] + acts_[b] - own_[b];
+  keep_largest(disturbance_most_, size_of(rest_));  // all that V̇ has beside feedback
+  rest_ = known_.at(reference);
+  show(learned_, size_of(rest_));
+  for (std::size_t b = 0; b < moved_.size(); ++b) moved_[b] = {seen.bodies[b].v_WC, seen.bodies[b].w_WB};
+  const double leverage = known_.look_at_data({seen.t, seen.bodies, moved_, &nu_r_dot_}, reference, certificate_);
+  if (known_.has_generic()) show(leverage_, leverage), show(in_use_, known_.in_use() ? 1 : 0);
+  if (known_.adapts()) {
+    show(found_there_, known_.load().innovation());
+    std::size_t place = found_there_;
+    for (const double c : known_.load().coefficients()) show(++place, c);
+  }
+  known_.look_at_help(seen.t, work(acts_, s_) - work(own_, s_), round_off(force_at_play_ * speed_at_play_), certificate_);
+}
+
 // d is what Newton's and Euler's equations of the nominal bodies leave over, reactions included: forces from outside, errors of
 // the model, and whatever of the law's wrench did not arrive. Of that only M A d counts as a disturbance: an s that joints
 // allow has the same power in both, and what joints hold (motors in the place of wrenches on bodies) disturbs nothing.
@@ -224,6 +330,7 @@ void PortLaw::witness(const Witness& seen) {
   const Verdict verdict = law(seen.t, seen.bodies);
   certificate_.look(evaluated_, seen.t, verdict.ok() ? 0 : 1);
   if (!verdict.ok()) return;
+  know_at_motion(seen.t, seen.bodies);
   weigh_terms(seen);
   double V = 0, V_dot = 0, promised = observer_.on() ? -work(observed_, s_) : 0.0, held = 0;  // the last by the integral
   for (std::size_t b = 0; b < s_.size(); ++b) {
@@ -249,10 +356,12 @@ void PortLaw::witness(const Witness& seen) {
     disturbance_[b] = {n, d};
     moved_[b] = {at.v_WC, at.w_WB};
   }
+  if (known_.on()) promised += work(acts_, s_) - work(own_, s_);
   // What reactions do along velocities of the plant that joints do not quite allow is an error of the plant, not of the law.
   const double drift = inverse_.power_of_reactions(seen.reactions, moved_);
   look_at_disturbance(seen.t);
   look_at_remainder(seen.t, V);
+  if (known_.on()) look_at_known(seen);
   int joint = -1;
   const double forbidden = inverse_.violation(nu_r_, joint);
   certificate_.look(allowed_, seen.t, forbidden, joint, round_off(speed_at_play_));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "invar/io/control_parts.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/io/scenario_parts.hpp"
 #include "invar/io/toml_table.hpp"
@@ -23,6 +24,8 @@ std::uint64_t seed_of(const TomlTable& t, std::uint64_t fallback) {
   return static_cast<std::uint64_t>(std::max(seed, 0));
 }
 
+}  // namespace
+
 TermSpec read_term(const TomlTable& t, std::uint64_t seed) {
   TermSpec out;
   out.kind = static_cast<TermKind>(std::max(0, t.choice("kind", term_names())));
@@ -38,6 +41,8 @@ TermSpec read_term(const TomlTable& t, std::uint64_t seed) {
   if (out.kind == TermKind::Network) out.width = t.integer("width", out.width);
   return out;
 }
+
+namespace {
 
 // Strengths of all terms, or of none.
 void read_terms(const TomlTable& root, const LearnFile& file, LearnSpec& spec) {

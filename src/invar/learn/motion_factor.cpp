@@ -80,9 +80,11 @@ Verdict MotionFactor::factor() {
   }
   for (Eigen::Index c = 0; c < n; ++c) {
     const auto i = static_cast<std::size_t>(c);
-    const auto rows = L_.block(6 * c, 0, 6, rows_);
-    Bt_.block(0, 6 * c, rows_, 3) = (R_[i] * rows.topRows<3>()).transpose();
-    Bt_.block(0, 6 * c + 3, rows_, 3) = (R_[i] * rows.bottomRows<3>()).transpose() / length;
+    // Row by row: products of fixed size take no memory.
+    for (Eigen::Index r = 0; r < rows_; ++r) {
+      Bt_.block<1, 3>(r, 6 * c) = (R_[i] * L_.block<3, 1>(6 * c, r)).transpose();
+      Bt_.block<1, 3>(r, 6 * c + 3) = (R_[i] * L_.block<3, 1>(6 * c + 3, r)).transpose() / length;
+    }
   }
   if (!Bt().allFinite()) return {Status::NotFinite, -1, -1, 0};
   return {};

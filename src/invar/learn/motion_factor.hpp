@@ -28,7 +28,7 @@ class MotionFactor {
   void add(int body, const Wrench& w, Column&& out) const {
     Vec6 six;
     six << w.force, w.moment;
-    out += Bt_.block(0, 6 * body, rows_, 6) * six;
+    out += Bt_.block<Eigen::Dynamic, 6>(0, 6 * body, rows_, 6).lazyProduct(six);  // column by column: no temporary
   }
   /// A body that a load pushes along a direction without an answer; -1: none.
   int unanswered(const Port& load) const;

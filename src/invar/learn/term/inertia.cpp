@@ -2,6 +2,7 @@
 #include "invar/learn/term/inertia.hpp"
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cmath>
 
 namespace invar {
@@ -43,6 +44,14 @@ Inertia with_added(const Inertia& nominal, const double* ten) {
   out.p_BC = nominal.p_BC + c;
   out.I_C = nominal.I_C + added - out.mass * spread(c);
   return out;
+}
+
+void added_to(const Inertia& nominal, const Inertia& now, double* ten) {
+  const Vec3 c = now.p_BC - nominal.p_BC, h = now.mass * c;
+  const Mat3 added = now.I_C + now.mass * spread(c) - nominal.I_C;
+  const double all[] = {
+      now.mass - nominal.mass, h[0], h[1], h[2], added(0, 0), added(1, 1), added(2, 2), added(0, 1), added(0, 2), added(1, 2)};
+  std::copy(std::begin(all), std::end(all), ten);
 }
 
 // With Σ = ∫ r rᵀ dm = ½ tr(I) 1 - I a mass distribution exists exactly where the matrix of moments is positive semidefinite.

@@ -60,6 +60,8 @@ class InertiaTerm final : public TermOf<InertiaTerm> {
 
 /// The body with these ten numbers added to its own.
 Inertia with_added(const Inertia& nominal, const double* ten);
+/// The ten numbers that make this one of the nominal one.
+void added_to(const Inertia& nominal, const Inertia& now, double* ten);
 
 /// The nearest mass distribution that a rigid body can have: its 4 × 4 matrix of moments (Σ, h; hᵀ, m), lengths in parts of
 /// `length`, loses its negative eigenvalues. An inertia that is physical stays as it is to round-off.

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// learned = { … } of control tables: read as meant, refused in words with place and remedy.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "invar/io/learned_file.hpp"
+#include "invar/io/scenario_file.hpp"
+#include "invar/run/calibration.hpp"
+#include "support/folder.hpp"
+#include "support/reference_loop.hpp"
+#include "support/states.hpp"
+
+namespace invar::testing {
+namespace {
+
+std::string scenario(const std::string& control, const std::string& more = "", const std::string& model = "paper_a_arm") {
+  return fmt::format(
+      "model = '{}/models/{}.toml'\n[time]\nend = 0.5\n[integrator]\nmethod = 'rk4'\nstep = 0.002\n{}\n[[control]]\nname = "
+      "'arm'\n{}\n",
+      INVAR_SOURCE_DIR, model, more, control);
+}
+std::string task(const std::string& learned, const std::string& more = "") {
+  return "law = 'task'\ngains = { rate = 10 }\n" + learned + "\n" + more +
+         "\ntasks = [{ body = 'body5', com = true, path = { position = { kind = 'fixed', p = [3.9, 0, 0] }, attitude = { kind = "
+         "'fixed', q = [1, 0, 0, 0] } } }]";
+}
+
+struct Written {
+  Folder folder;
+  UnknownLoad load = UnknownLoad::reference();
+  Learned drag = learned_from(load, 17800, 60), generic = learned_from(load, 17800, 60, TermKind::Fourier);
+
+  Written() {
+    drag.bound = RemainderBound{.most = 3, .after = 0.1, .confidence = 0.9, .runs = 20};
+    EXPECT_TRUE(write_learned_file(folder / "drag.json", drag));
+    EXPECT_TRUE(write_learned_file(folder / "generic.json", generic));
+    const std::string text = read_file(folder / "drag.json");
+    write_file(folder / "cut.json", text.substr(0, text.size() / 2));
+    const std::string version = "\"invar_learned\": 1";
+    write_file(folder / "future.json", std::string(text).replace(text.find(version), version.size(), "\"invar_learned\": 9"));
+    Learned inputs = drag;
+    inputs.terms[0].kind = TermKind::ActuatorGain;
+    EXPECT_TRUE(write_learned_file(folder / "inputs.json", inputs));
+  }
+  std::string place() const { return folder / "here.toml"; }
+  std::string refusal(const std::string& text) const {
+    const auto read = parse_scenario(text, place());
+    return read ? "accepted" : read.error().text();
+  }
+};
+
+// Edits go into the law's model, the load into what it knows, the bound of the file is that of the loop, and a frame that is
+// told by its centre of mass stays where the nominal model has it.
+TEST(LearnedLoops, TakeTheFileAsItIs) {
+  const Written w;
+  const auto s = parse_scenario(scenario(task("learned = { file = 'drag.json' }")), w.place());
+  ASSERT_TRUE(s) << s.error().text();
+  const ControllerSpec& c = s->controllers[0];
+  const auto edited_nominal = edited(w.load.nominal, w.drag.edits);
+  ASSERT_TRUE(edited_nominal);
+  EXPECT_EQ(c.nominal->bodies()[4].inertia.mass, build(*edited_nominal).bodies()[4].inertia.mass);
+  EXPECT_NE(c.nominal->bodies()[4].inertia.mass, s->model->bodies()[4].inertia.mass);
+  const auto law = c.law(*c.nominal);
+  EXPECT_EQ(law->remainder()->bound().most, 3);
+  EXPECT_EQ(law->marks()[0].X_BE.p, s->model->bodies()[4].inertia.p_BC);
+  Watched watched;
+  ASSERT_TRUE(watch(*s, watched)) << watched.outcome.words;
+  EXPECT_GT(largest_of(watched.readings, "learned", 0), 0);
+  EXPECT_GT(clause(watched.outcome, "remainder_within_bound").looks, 0);
+  // A bound that the scenario tells stands above that of the file, and so does its wish to have none yet: runs that calibrate.
+  const auto family = parse_scenario(scenario(task("learned = { file = 'drag.json' }", "bound = { after = 0.2 }")), w.place());
+  ASSERT_TRUE(family) << family.error().text();
+  const auto found = calibrate({*family, *family, *family}, "", 0.7);
+  ASSERT_TRUE(found) << found.error().text();
+  EXPECT_GT(found->bound, 0);
+}
+
+TEST(LearnedLoops, AdaptAsToldAndRecordIt) {
+  const Written w;
+  const std::string adapt = "adapt = { terms = [{ kind = 'inertia', on = ['body5'] }, { kind = 'drag' }], memory = 3 }";
+  for (const std::string& learned : {"learned = { " + adapt + " }", "learned = { file = 'generic.json', " + adapt + " }"}) {
+    const auto s = parse_scenario(scenario(task(learned)), w.place());
+    ASSERT_TRUE(s) << s.error().text();
+    Watched watched;
+    ASSERT_TRUE(watch(*s, watched)) << watched.outcome.words;
+    EXPECT_EQ(watched.readings.of("adapted mass of 'body5'").size(), watched.readings.t().size());
+    EXPECT_NE(watched.readings.of("adapted mass of 'body5'").back(), 0);
+  }
+}
+
+// What a run cannot know is said: a flow that nobody measures, data that said nothing.
+TEST(LearnedLoops, SayWhatTheyDoNotKnow) {
+  const Written w;
+  const auto s = parse_scenario(scenario(task("learned = { file = 'drag.json' }"), "[flow]\nvelocity = [0.1, 0, 0]"), w.place());
+  ASSERT_TRUE(s) << s.error().text();
+  const auto out = run(*s);
+  ASSERT_TRUE(out);
+  bool said = false;
+  for (const std::string& note : out->notes) said = said || note.find("nobody measures the flow") != std::string::npos;
+  EXPECT_TRUE(said);
+}
+
+TEST(LearnedLoops, AreRefusedWithPlaceAndRemedy) {
+  const Written w;
+  const auto expect = [&](const std::string& control, const char* sentence, const std::string& more = "") {
+    const std::string text = w.refusal(scenario(control, more));
+    EXPECT_NE(text.find(sentence), std::string::npos) << control << "\n" << text;
+    EXPECT_EQ(text.rfind(w.place() + ":", 0), 0u) << text;
+  };
+  expect(task("learned = { file = 'nowhere.json' }"), "nowhere.json");
+  expect(task("learned = { file = 'cut.json' }"), "the file was cut off");
+  expect(task("learned = { file = 'future.json' }"), "is of version 9");
+  expect(task("learned = { file = 'inputs.json' }"), "speaks of inputs");
+  expect(task("learned = { }"), "name the 'file'");
+  expect(task("learned = { file = 'drag.json', patience = 1 }"), "say fallback = true");
+  expect(task("learned = { file = 'drag.json', fallback = true }"), "of which the file has none");
+  expect(task("learned = { file = 'generic.json', fallback = true, patience = 0 }"), "must be positive");
+  expect(task("learned = { file = 'drag.json' }\nas_printed = true"), "knows its model only");
+  expect(task("learned = { file = 'drag.json' }"), "give a 'period'",
+         "[flow]\nvelocity = [1, 0, 0]\nmeasured = { deviation = 0.1 }");
+  expect(
+      "law = 'impedance'\nbody = 'body5'\nthrough = 'port'\npath = { position = { kind = 'fixed', p = [4, 0, 0] } }\n"
+      "learned = { file = 'drag.json' }",
+      "no reference velocities");
+  expect(task("learned = { adapt = { } }"), "say which 'terms' adapt");
+  expect(task("learned = { adapt = { terms = [{ kind = 'drug' }] } }"), "did you mean 'drag'");
+  expect(task("learned = { adapt = { terms = [{ kind = 'drag', on = ['body7'] }] } }"), "there is no body 'body7'");
+  expect(task("learned = { adapt = { terms = [{ kind = 'fourier' }] } }"), "learned from recordings");
+  expect(task("learned = { adapt = { terms = [{ kind = 'actuator_gain' }] } }"), "speaks of inputs");
+  expect(task("learned = { adapt = { terms = [{ kind = 'drag' }], memory = 0.05 } }"), "less than ten looks");
+  expect(task("learned = { adapt = { terms = [{ kind = 'drag' }], period = 0.005 } }", "period = 0.01"),
+         "cannot adapt more often");
+  expect(task("learned = { adapt = { terms = [{ kind = 'drag' }], period = 1e-9 } }"), "see rounding only");
+  expect(task("learned = { adapt = { terms = [{ kind = 'drag' }], noise = 1e-300 } }"), "surprise it");
+  expect(task("learned = { adapt = { terms = [{ kind = 'drag' }], prior = 1e300 } }"), "leaves nothing of the digits");
+  const std::string other = w.refusal(scenario(
+      "law = 'task'\nlearned = { file = 'drag.json' }\ntasks = [{ frame = 'tip', follow = 'position', from_start = true, path "
+      "= { position = { kind = 'fixed', p = [0, 0, 0] } } }]",
+      "", "arm"));
+  EXPECT_NE(other.find("learned for a mechanism with body 'body1'"), std::string::npos) << other;
+}
+
+}  // namespace
+}  // namespace invar::testing
