@@ -83,9 +83,9 @@ TEST(SphericalLinkages, RestWhereTheyRest) {
         System system(natural);
         State y;
         natural.set(rest, y);
-        StepperOptions stepper;
-        stepper.degree = degree;
-        const auto integrator = std::move(*make_integrator(method, {.stepper = stepper}));
+        IntegratorOptions chosen;
+        chosen.stepper.degree = degree;
+        const auto integrator = std::move(*make_integrator(method, chosen));
         integrator->reset(system, y, h);
         for (int k = 0; k < 40; ++k) {
           double done = 0;

@@ -75,7 +75,7 @@ class Stages {
     int count = 0;
     bool exact = false;    // nothing is left out of the matrix
     bool own = false;      // the matrix was made in this step
-    bool stalled = false;  // the last increment is hardly smaller than the one before, with a matrix of this step
+    bool stalled = false;  // the last increment is small and hardly smaller than the one before, with a matrix of this step
     bool fails = false;
   };
   enum class Advice { Done, GoOn, Renew, Fail };

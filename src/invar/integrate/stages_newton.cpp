@@ -132,7 +132,7 @@ Verdict Stages::iterate(System& system, double t, const State& x, const VecX& ca
     const double size = update(known_ == 0 && search.count == 0);
     ++iterations_, ++search.count;
     if (!std::isfinite(size)) return failed(Status::NotFinite);
-    search.stalled = search.own && search.count > 1 && size > 0.5 * search.last;
+    search.stalled = search.own && search.count > 1 && size > 0.5 * search.last && size <= kNear;
     const Advice advice = judge(size, search);
     if (advice == Advice::Done) break;
     if (advice == Advice::Renew) factored_ = false;
