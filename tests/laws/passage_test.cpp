@@ -22,6 +22,7 @@
 #include "invar/run/start.hpp"
 #include "support/campaign.hpp"
 #include "support/case.hpp"
+#include "support/flat_loops.hpp"
 #include "support/linkages.hpp"
 #include "support/outcome.hpp"
 #include "support/states.hpp"
@@ -29,62 +30,7 @@
 namespace invar::testing {
 namespace {
 
-constexpr double kG = 9.81;
-
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-struct Flat {
-  ModelSpec spec;
-  double A = 0, B = 0, theta = 0;  // kg m², kg m, rad
-};
-
-/// Cranks of length a at distance d, masses and centres drawn; base: 0 on the ground, 1 on a body that swings in the plane of the
-/// loop, 2 across it.
-Flat flat_loop(Random& random, int base) {
-  Flat out;
-  const double a = random.uniform(0.6, 1.2), d = random.uniform(1.3, 2.2) * a;
-  const double lengths[3] = {a, d, a};
-  const char* names[3] = {"crank", "coupler", "rocker"};
-  out.theta = random.uniform(0.3, 0.9);
-  if (base > 0) {
-    BodySpec body;
-    body.name = "base", body.inertia = solid_box(random.uniform(5, 20), {d, 0.3, 0.2});
-    body.inertia.p_BC = {0.5 * d, 0, -0.4};
-    out.spec.bodies.push_back(body);
-    JointSpec sling;
-    sling.name = "sling", sling.kind = JointKind::Revolute, sling.parent = "world", sling.child = "base";
-    sling.at_child.p = {0.3 * d, 0, 0.2};
-    sling.axis = base == 1 ? Vec3(-Vec3::UnitY()) : Vec3(Vec3::UnitX());
-    out.spec.joints.push_back(sling);
-    out.spec.initial["sling"] = {random.uniform(-0.4, 0.4)};
-  }
-  for (std::size_t i = 0; i < 3; ++i) {
-    BodySpec body;
-    body.name = names[i];
-    const double m = random.uniform(0.5, 4);
-    body.inertia = solid_box(m, {lengths[i], 0.05, 0.05});
-    body.inertia.p_BC = {random.uniform(0.3, 0.7) * lengths[i], 0, 0};
-    const double c = body.inertia.p_BC.x(), about = m * (lengths[i] * lengths[i] + 0.05 * 0.05) / 12 + m * c * c;
-    out.A += i == 1 ? m * a * a : about;
-    out.B += m * (i == 1 ? a : c);
-    out.spec.bodies.push_back(body);
-  }
-  const auto hinge = [&](const char* name, const char* parent, const char* child, double on_parent, double on_child, double q) {
-    JointSpec joint;
-    joint.name = name, joint.kind = JointKind::Revolute, joint.parent = parent, joint.child = child;
-    joint.at_parent.p = {on_parent, 0, 0}, joint.at_child.p = {on_child, 0, 0}, joint.axis = -Vec3::UnitY();
-    joint.cut = joint.name == "knee";
-    out.spec.joints.push_back(joint);
-    out.spec.initial[name] = {q};
-  };
-  const char* ground = base > 0 ? "base" : "world";
-  hinge("a", ground, "crank", 0, 0, out.theta);
-  hinge("b", "crank", "coupler", a, 0, -out.theta);
-  hinge("d", ground, "rocker", d, 0, out.theta);
-  hinge("knee", "coupler", "rocker", d, a, out.theta);
-  out.spec.gravity = {0, 0, -kG};
-  return out;
-}
 
 /// The equation in one freedom, from rest at theta: when it first lies flat (sin theta = 0), and how often within `end`.
 struct Swing {
@@ -505,77 +451,6 @@ TEST(FlatLoops, AreCountedBesideLoopsThatAreTooLarge) {
   int told = 0;
   for (const std::string& note : out.notes) told += has(note, "161 freedoms") && has(note, "neither counted nor passed");
   EXPECT_EQ(told, 1);
-}
-
-// Rows are pure numbers whatever a gear's ratio and unit: of a rack (rad/m), of a train of wheels, of a screw drive (m/rad).
-TEST(LoopRows, OfCouplingsHaveUnitSize) {
-  Random random(seed(7850));
-  for (int i = 0; i < cases(30); ++i) {
-    ModelSpec spec;
-    const char* names[2] = {"one", "two"};
-    for (int k = 0; k < 2; ++k) {
-      BodySpec body;
-      body.name = names[k], body.inertia = solid_box(1, {0.3, 0.2, 0.1});
-      spec.bodies.push_back(body);
-      JointSpec joint;
-      joint.name = names[k], joint.child = names[k], joint.parent = "world";
-      joint.kind = random.uniform(0, 1) < 0.5 ? JointKind::Revolute : JointKind::Prismatic;
-      joint.at_parent.p = {random.uniform(1, 2) * k, 0, 0};
-      spec.joints.push_back(joint);
-    }
-    CouplingSpec coupling;
-    coupling.name = "gear", coupling.joint = "one", coupling.of = "two";
-    coupling.coefficients = {0, std::pow(10.0, random.uniform(-4, 4))};
-    spec.couplings.push_back(coupling);
-    const Model model = build(spec);
-    Loops loops(model);
-    const Bodies bodies = place(model, JointState::initial(model));
-    loops.measure_lengths(bodies);
-    VecX q, v;
-    loops.tree().measure(bodies, VecX::Zero(model.nv()), q, v);
-    loops.place(q, VecX::Zero(model.nv()));
-    ASSERT_EQ(loops.groups().size(), 1u);
-    MatX J;
-    loops.jacobian(0, J);
-    EXPECT_NEAR(J.row(0).norm(), 1, 1e-12) << i << ", ratio " << coupling.coefficients[1];
-    // The residual belongs to it: a small move changes one by what the other says.
-    VecX by = VecX::Zero(2), before, after;
-    by[random.below(2)] = 1e-6;
-    loops.residual(0, before);
-    loops.move(0, by, q);
-    loops.place(q, VecX::Zero(model.nv()));
-    loops.residual(0, after);
-    EXPECT_NEAR((after - before)[0], J.row(0).dot(by), 1e-15) << i;
-  }
-}
-
-// A linkage on a vehicle has moved where its own joints have: neither the way nor the speed of the vehicle counts.
-TEST(LoopRows, DoNotSeeWhatCarriesThem) {
-  Random random(seed(7900));
-  for (int i = 0; i < cases(20); ++i) {
-    Flat flat = flat_loop(random, 1);
-    flat.spec.joints[0].kind = JointKind::Free;
-    flat.spec.initial.erase("sling");
-    const Model model = build(flat.spec);
-    Loops loops(model);
-    JointState joints = JointState::initial(model);
-    const Bodies here = place(model, joints);
-    loops.measure_lengths(here);
-    const int q0 = model.joints()[0].q0, v0 = model.joints()[0].v0;
-    joints.q.segment<3>(q0) += 30 * Vec3(1, 2, 0.5);
-    const Quat turn(exp_so3(Vec3(random.uniform(-2, 2), random.uniform(-2, 2), random.uniform(-2, 2))));
-    joints.q.segment<4>(q0 + 3) << turn.w(), turn.x(), turn.y(), turn.z();
-    joints.v.segment<3>(v0) = Vec3(30, 5, 1);
-    joints.v.segment<3>(v0 + 3) = Vec3(0.1, 0.7, -3);
-    const Bodies there = place(model, joints);
-    // A position at 70 m is rounded by 1e-14 m.
-    EXPECT_LT(loops.moved(0, here, there), 1e-13) << i;
-    EXPECT_LT(loops.speed(0, there), 1e-12) << i;
-    const int a = model.joints()[static_cast<std::size_t>(*model.find_joint("a"))].q0;
-    joints.q[a] += 0.01;
-    EXPECT_NEAR(loops.moved(0, there, place(model, joints)), 0.01, 2e-2) << i;
-    EXPECT_GT(loops.moved(0, there, place(model, joints)), 0.0099) << i;
-  }
 }
 
 }  // namespace
