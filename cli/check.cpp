@@ -38,17 +38,18 @@ Result<Model> check(const std::string& path, Findings& found) {
   ModelSpec spec;
   auto model = read_model(path, &found.warnings, &spec);
   if (!model) return model;
-  const auto bodies = bodies_at(*model, Start(*model));
-  if (!bodies) return fail(bodies.error().kind, bodies.error().what, start_place(spec, bodies.error().what));
-  note_angles(*model, found.notes);
   Augmented formulation(*model);
-  if (const auto x = state_at(formulation, Start(*model)))
-    for (std::string& sentence : displaced(formulation, Start(*model), *x)) found.notes.push_back(std::move(sentence));
+  const auto x = state_at(formulation, Start(*model));
+  if (!x) return fail(x.error().kind, x.error().what, start_place(spec, x.error().what));
+  note_angles(*model, found.notes);
+  for (std::string& sentence : displaced(formulation, Start(*model), *x)) found.notes.push_back(std::move(sentence));
   Start begin(*model);
   begin.motion = true;
   if (const auto moving = bodies_at(*model, begin); !moving)
     found.notes.push_back(moving.error().what + "; a scenario that starts there has to name them");
-  if (const Exactness e = exactness(*model, *bodies); e.relies())
+  Bodies bodies;
+  formulation.bodies(*x, bodies);
+  if (const Exactness e = exactness(*model, bodies); e.relies())
     found.notes.push_back(fmt::format("mobility {} relies on exact dimensions: see invar info", e.mobility));
   return model;
 }

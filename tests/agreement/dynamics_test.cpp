@@ -112,7 +112,7 @@ TEST(FrameJacobian, MovesTheFrame) {
     ASSERT_TRUE(partition_at(minimal.tree(), x.q, x.v, x.wound, s.sample.load, p).ok());
     Evaluation e;
     ASSERT_TRUE(minimal.evaluate(x, s.sample.load, e).ok());
-    expect_newton_euler(minimal.model(), e, s.sample.load);
+    expect_newton_euler(spec, e, s.sample.load);
     const Pose X_WE = frame_pose(model, index, e.bodies);
     const BodyState& state = e.bodies[static_cast<std::size_t>(body)];
     const BodyAcceleration& a = e.accelerations[static_cast<std::size_t>(body)];

@@ -18,7 +18,7 @@ void expect_agreement_on(std::uint64_t first, int usual, const Vary& vary) {
     vary(i, o);
     const std::uint64_t at = seed(first) + static_cast<std::uint64_t>(i);
     const Sample s = random_sample(at, o);
-    expect_agreement(s.model, s.bodies, s.load,
+    expect_agreement(s.mechanism.spec, s.model, s.bodies, s.load,
                      "case " + std::to_string(i) + ", seed " + std::to_string(at) + ": " + describe(s.mechanism.spec));
     if (::testing::Test::HasFatalFailure()) return;
   }
@@ -118,7 +118,7 @@ void expect_agreement_moving(const ModelSpec& spec, std::uint64_t seed, const st
   const Model model = build(spec);
   Bodies bodies = at_rest(model, std::vector<Pose>(spec.bodies.size()));
   draw_velocities(random, model, bodies);
-  expect_agreement(model, bodies, random_load(random, model), what);
+  expect_agreement(spec, model, bodies, random_load(random, model), what);
 }
 
 TEST(Elimination, EqualsTheDenseSystemOnADoorWithTwoHinges) {

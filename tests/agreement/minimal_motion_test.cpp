@@ -232,7 +232,7 @@ TEST(IndependentFreedoms, AskedForDifferentlyGiveTheSameAccelerations) {
     const Sample s =
         random_sample(at, {.bodies = 5 + k % 4, .loops = 1 + k % 2, .mass_ratio = 30, .couplings = k % 2, .kinds = {}});
     JointTree own(s.model);
-    Answer mine = evaluated(s.model, s.bodies, s.load, "seed " + std::to_string(at)), theirs = mine;
+    Answer mine = evaluated(s.mechanism.spec, s.model, s.bodies, s.load, "seed " + std::to_string(at)), theirs = mine;
     const double condition = accelerations(own, s, mine);
     Random random(at, 78);
     for (int draws = 0; draws < 3; ++draws) {

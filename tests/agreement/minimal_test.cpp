@@ -65,7 +65,7 @@ double bound(const At& s) { return std::max(1e-10, 64 * 1.1e-16 * s.condition); 
 
 TEST(Partition, GivesTheAccelerationsOfTheUnreducedEquations) {
   for_mechanisms(90, 5100, [](At& s, const std::string& what) {
-    Answer mine = evaluated(s.sample.model, s.sample.bodies, s.sample.load, what), judge = mine;
+    Answer mine = evaluated(s.sample.mechanism.spec, s.sample.model, s.sample.bodies, s.sample.load, what), judge = mine;
     for (std::size_t b = 0; b < s.sample.bodies.size(); ++b) {
       const Vec6 A = s.p.J[b] * s.p.vdot + s.p.J_dot[b] * s.rates;
       const BodyState& body = s.sample.bodies[b];

@@ -50,7 +50,7 @@ TEST(EveryModelFile, AgreesWithTheDenseJudgeAtItsStartInMotion) {
     Random random(7);
     draw_velocities(random, *model, *bodies);
 
-    expect_agreement(*model, *bodies, Load(*model), file);
+    expect_agreement(*spec, *model, *bodies, Load(*model), file);
   }
 }
 

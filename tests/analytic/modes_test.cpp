@@ -47,12 +47,12 @@ ModelSpec rods(int count, double damping = 0) {
 }
 
 struct Resting {
+  ModelSpec spec;
   Model model;
   Minimal minimal;
   State x;
   Equilibrium found;
-  explicit Resting(const ModelSpec& spec, const std::vector<double>& q = {}) : Resting(build(spec), q) {}
-  explicit Resting(Model&& m, const std::vector<double>& q = {}) : model(std::move(m)), minimal(model) {
+  explicit Resting(const ModelSpec& s, const std::vector<double>& q = {}) : spec(s), model(build(s)), minimal(model) {
     JointState joints = JointState::initial(model);
     for (std::size_t i = 0; i < q.size(); ++i) joints.q[static_cast<Eigen::Index>(i)] = q[i];
     minimal.set(place(model, joints), x);
@@ -194,7 +194,7 @@ double largest_acceleration(Resting& r) {
   judge.set(*closed, x, r.x.wound);
   Evaluation e;
   EXPECT_TRUE(judge.evaluate(x, Load(r.model), e).ok());
-  expect_newton_euler(judge.model(), e, Load(r.model));
+  expect_newton_euler(r.spec, e, Load(r.model));
   double out = 0;
   for (const BodyAcceleration& a : e.accelerations) keep_largest(out, a.a_WC.norm());
   return out;
@@ -204,7 +204,7 @@ double largest_acceleration(Resting& r) {
 // describe it on the way. What is left is what LeavesNoAcceleration below allows for masses near 1 kg.
 TEST(Equilibrium, OfALinkageIsFoundFromEverywhereAcrossChartsAndLeavesNoAcceleration) {
   for (const double angle : {-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0}) {
-    Resting r{Model(shipped("bricard").model)};
+    Resting r(shipped("bricard").spec);
     assemble_at(angle, r);
     ASSERT_TRUE(r.rest()) << angle << ": " << name(r.found.stopped.status) << " after " << r.found.iterations;
     EXPECT_EQ(r.found.stability, Stability::Stable) << angle;
@@ -248,8 +248,7 @@ void for_resting(int usual, std::uint64_t start, bool damped, F&& f) {
   for (int k = 0; k < cases(usual); ++k) {
     const std::uint64_t at = seed(start) + static_cast<std::uint64_t>(k);
     const Mechanism m = on_springs(at, k % 2, damped);
-    Model model = build(m.spec);
-    Resting r(std::move(model));
+    Resting r(m.spec);
     r.minimal.set(at_rest(r.model, m.X_WB), r.x);
     const std::string what = "seed " + std::to_string(at) + ": " + describe(m.spec);
     const Verdict verdict = find_equilibrium(r.minimal, Load(r.model), {}, r.x, r.found);
@@ -283,7 +282,7 @@ TEST(Equilibrium, LeavesNoAccelerationInAnyFormulation) {
       formulation->set(bodies, x, r.x.wound);
       Evaluation e;
       ASSERT_TRUE(formulation->evaluate(x, Load(r.model), e).ok()) << what;
-      expect_newton_euler(formulation->model(), e, Load(r.model));
+      expect_newton_euler(r.spec, e, Load(r.model));
       for (const BodyAcceleration& a : e.accelerations) {
         EXPECT_LE(a.a_WC.norm(), 1e-8 / lightest) << what;
         EXPECT_LE(a.alpha_WB.norm(), 1e-7 / lightest) << what;

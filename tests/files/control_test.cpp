@@ -3,38 +3,17 @@
 // What a [[control]] table asks for and no controller does is refused in words before the run.
 #include <gtest/gtest.h>
 
-#include "invar/io/scenario_file.hpp"
 #include "invar/run/run.hpp"
+#include "support/arm_texts.hpp"
 
 namespace invar {
 namespace {
 
-const std::string kPath = INVAR_SOURCE_DIR "/scenarios/here.toml";
+using namespace testing::arm_texts;
 
-std::string scenario(const std::string& control, const std::string& more = "") {
-  return "model = '../models/arm.toml'\n[time]\nend = 1\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n"
-         "[initial.joints]\nshoulder = { q = -0.6 }\nelbow = { q = 1.4 }\nbend = { q = -0.8 }\n"
-         "[[control]]\nname = 'arm'\n" +
-         control + "\n" + more;
-}
-
-const std::string kHere = "from_start = true, path = { position = { kind = 'fixed', p = [0, 0, 0] } }";
-std::string task(const std::string& more) {
-  return "law = 'task'\ntasks = [{ frame = 'tip', follow = 'position', " + kHere + " }]\n" + more;
-}
-
-struct Bad {
-  std::string text;
-  const char* sentence;
-};
 class ControlRefused : public ::testing::TestWithParam<Bad> {};
 
-TEST_P(ControlRefused, InWords) {
-  const auto s = parse_scenario(GetParam().text, kPath);
-  ASSERT_FALSE(s);
-  EXPECT_EQ(s.error().where.rfind(kPath, 0), 0u) << s.error().text();
-  EXPECT_NE(s.error().what.find(GetParam().sentence), std::string::npos) << s.error().text();
-}
+TEST_P(ControlRefused, InWords) { expect_refused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Texts, ControlRefused,

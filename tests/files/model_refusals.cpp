@@ -192,7 +192,7 @@ TEST(ModelFile, CouplingsJoinScalarFreedomsOfTwoMovingJoints) {
 
 TEST(ModelFile, StartCoordinatesFitTheirJoint) {
   expect_refusal(with_joint("revolute", "[initial]\nj = [1, 2]"), "m.toml:10:5",
-                 "revolute joint 'j': expected 1 coordinates, found 2");
+                 "revolute joint 'j': expected 1 coordinate, found 2");
   expect_refusal(with_joint("spherical", "[initial]\nj = [1, 2]"), "m.toml:10:5", "expected 4 coordinates", "rotation vector");
   expect_refusal(with_joint("spherical", "[initial]\nj = [1, 1, 0, 0]"), "m.toml:10:5",
                  "quaternion (scalar first) is not unit, its length is 1.41421356");

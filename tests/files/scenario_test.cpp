@@ -254,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{edit("kind = 'attach'\nname = 'x'\nmass = 1\n"), ":4:1", "body"},
         Bad{edit("kind = 'detach'\nname = 'x'\n"), ":7:8", "no payload 'x'"},
         Bad{edit("kind = 'lock'\njoint = 'hing'\n"), ":7:9", "did you mean 'hinge'"},
-        Bad{edit("kind = 'lock'\njoint = 'hinge'\nq = [1, 2]\n"), ":8:5", "coordinates"},
+        Bad{edit("kind = 'lock'\njoint = 'hinge'\nq = [1, 2]\n"), ":8:5", "coordinate"},
         Bad{edit("kind = 'unlock'\njoint = 'hinge'\n"), ":7:9", "not locked"},
         Bad{edit("kind = 'cut'\njoint = 'hinge'\nwhole = 1\n"), ":8:9", "whole"},
         Bad{edit("kind = 'set_tool'\nframe = 'tipp'\npose = { p = [0, 0, 0] }\n"), ":7:9", "did you mean 'tip'"},
@@ -318,7 +318,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{scenario(kTime + "[must]\njoint_gap = { below = 1, relative_to = 'kinetic' }\n"), ":5:", "kinetic"},
         Bad{scenario(kTime + "[must]\nmax_force = { joint = 'hing', below = 1 }\n"), ":5:", "did you mean 'hinge'"},
         Bad{scenario(kTime, "method = 'rk4'\nstep = 1\nbaumgarte = [1, -1]\n"), ":8:13", "not negative"},
-        Bad{scenario(kTime + "[must]\nfinal = { body = 'rod', q = [1, 1, 0, 0], within = 1 }\n"), ":5:", "norm 1.41421"},
+        Bad{scenario(kTime + "[must]\nfinal = { body = 'rod', q = [1, 1, 0, 0], within = 1 }\n"), ":5:", "its length is 1.41421"},
         Bad{scenario(kTime + "[must]\nfinal = { joint = 'hinge', within = 1 }\n"), ":5:", "values to be reached"}));
 
 TEST(ScenarioFile, MissingModelFileIsNamedWithWhoAskedForIt) {

@@ -44,8 +44,8 @@ void expect_the_same_far_away(const MechanismOptions& o, std::uint64_t which) {
   const std::string what = "seed " + std::to_string(which) + ": " + describe(s.mechanism.spec);
   for (const BodyState& b : s.bodies) ASSERT_LT(b.p_WC.norm(), 32) << "does not fit on the grid\n  " << what;
   const Sample here = placed(s, Vec3::Zero()), there = placed(s, kFar);
-  const Answer a = evaluated(here.model, here.bodies, here.load, what),
-               b = evaluated(there.model, there.bodies, there.load, what);
+  const Answer a = evaluated(here.mechanism.spec, here.model, here.bodies, here.load, what),
+               b = evaluated(there.mechanism.spec, there.model, there.bodies, there.load, what);
   if (a.accelerations.empty() || b.accelerations.empty()) return;
   const double bound = std::max(1e-12, o.loops > 0 ? 8 * 1.1e-16 * judge(here.model, here.bodies, here.load).condition : 0.0);
   const Differences d = differences(here.model, here.load, b, a);
@@ -110,7 +110,8 @@ TEST(FarFromTheOrigin, TurningJointsDoNotSeeTheirPositions) {
     for (BodyState& b : there.bodies) b.p_WC += kFar;
     there.model = build(there.mechanism.spec);
     const std::string what = describe(s.mechanism.spec);
-    const Answer a = evaluated(s.model, s.bodies, s.load, what), b = evaluated(there.model, there.bodies, there.load, what);
+    const Answer a = evaluated(s.mechanism.spec, s.model, s.bodies, s.load, what),
+                 b = evaluated(there.mechanism.spec, there.model, there.bodies, there.load, what);
     if (a.accelerations.empty() || b.accelerations.empty()) continue;
     const Differences d = differences(s.model, s.load, b, a);
     const double bound = std::max(1e-12, o.loops > 0 ? 8 * 1.1e-16 * judge(s.model, s.bodies, s.load).condition : 0.0);
@@ -141,7 +142,7 @@ TEST(Distance, DoesNotMatterToMechanismsAssembledByJoints) {
       dynamics.set(*make_consistent(model, place(model, joints)), x);
       Evaluation e;
       EXPECT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
-      expect_newton_euler(dynamics.model(), e, Load(model));
+      expect_newton_euler(spec, e, Load(model));
       return e.vdot;
     };
     const VecX here = vdot(Vec3::Zero());

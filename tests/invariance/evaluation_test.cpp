@@ -40,8 +40,8 @@ Sample draw_with_plain_units(int i) {
 
 void expect_same(const Sample& s, const Redescribed& there, int i) {
   const std::string what = "case " + std::to_string(i) + ": " + describe(s.mechanism.spec);
-  const Answer here = evaluated(s.model, s.bodies, s.load, what);
-  const Answer other = evaluated(build(there.spec), there.bodies, there.load, what);
+  const Answer here = evaluated(s.mechanism.spec, s.model, s.bodies, s.load, what);
+  const Answer other = evaluated(there.spec, build(there.spec), there.bodies, there.load, what);
   if (here.accelerations.empty() || other.accelerations.empty()) return;
   const Differences d = differences(s.model, s.load, there.answer_back(other), here);
   const double bound = std::max(1e-13, 4 * kUnit * judge(s.model, s.bodies, s.load).condition);

@@ -125,7 +125,8 @@ TEST(Allocation, MotorsOnAllFreedomsDoWhatTheCommandDoes) {
     ++judged;
     EXPECT_LT(allocation.relative_remainder(), 1e-9) << k << ": " << describe(s.mechanism.spec);
     const Load motors = load_of(s.model, s.bodies, allocation.actuators(), allocation.inputs());
-    const Answer a = solved(s.model, s.bodies, wanted, "command"), b = solved(s.model, s.bodies, motors, "motors");
+    const Answer a = solved(s.mechanism.spec, s.model, s.bodies, wanted, "command"),
+                 b = solved(s.mechanism.spec, s.model, s.bodies, motors, "motors");
     EXPECT_LT(differences(s.model, wanted, b, a).acceleration, 1e-9) << k << ": " << describe(s.mechanism.spec);
   }
   EXPECT_GT(judged, cases(90) * 9 / 10);

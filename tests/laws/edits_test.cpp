@@ -77,7 +77,7 @@ void add(const Evaluation& e, Bits& out) {
 }
 
 // Everything that a formulation says at a state, and one step of the classic fourth-order kind beyond it.
-Bits bits_of(Formulation& formulation, const Bodies& bodies, const Load& load, bool flows) {
+Bits bits_of(const ModelSpec& spec, Formulation& formulation, const Bodies& bodies, const Load& load, bool flows) {
   Bits out;
   State x;
   formulation.set(bodies, x);
@@ -86,7 +86,7 @@ Bits bits_of(Formulation& formulation, const Bodies& bodies, const Load& load, b
   const Verdict verdict = formulation.evaluate(x, load, e);
   out.add(static_cast<double>(verdict.status));
   if (!verdict.ok()) return out;
-  expect_newton_euler(formulation.model(), e, load);
+  expect_newton_euler(spec, e, load);
   add(e, out);
   if (!flows) return out;
   Rate rate;
@@ -198,7 +198,8 @@ TEST(Edits, GiveTheBitsOfARebuild) {
     std::vector<View> views = views_of(*live->model());
     Random random(seed(4100) + static_cast<std::uint64_t>(k));
     const bool flows = natural_objection(before).empty();
-    for (View& view : views) bits_of(*view.formulation, sample.bodies, sample.load, flows || view.name != "natural");
+    for (View& view : views)
+      bits_of(live->spec(), *view.formulation, sample.bodies, sample.load, flows || view.name != "natural");
     for (int round = 0; round < 3; ++round) {
       std::vector<Edit> edits;
       ModelSpec sketch = live->spec();
@@ -223,8 +224,8 @@ TEST(Edits, GiveTheBitsOfARebuild) {
           ++adopted;
         }
         const bool steps = flows || fresh[v].name != "natural";
-        const Bits a = bits_of(*views[v].formulation, bodies, sample.load, steps);
-        const Bits b = bits_of(*fresh[v].formulation, bodies, sample.load, steps);
+        const Bits a = bits_of(live->spec(), *views[v].formulation, bodies, sample.load, steps);
+        const Bits b = bits_of(live->spec(), *fresh[v].formulation, bodies, sample.load, steps);
         std::size_t at = 0;
         while (at < std::min(a.numbers.size(), b.numbers.size()) &&
                std::bit_cast<std::uint64_t>(a.numbers[at]) == std::bit_cast<std::uint64_t>(b.numbers[at]))

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
@@ -14,6 +13,7 @@
 #include "invar/run/run.hpp"
 #include "support/campaign.hpp"
 #include "support/case.hpp"
+#include "support/meeting_loops.hpp"
 #include "support/outcome.hpp"
 #include "support/states.hpp"
 
@@ -21,113 +21,6 @@ namespace invar::testing {
 namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// One branch where several meet: rates of the named joints on it.
-using Rates = std::map<std::string, double>;
-
-/// A loop, where it is singular, and its branches there.
-struct Meeting4 {
-  ModelSpec spec;                    ///< [initial] on the first branch, away from the singular configuration
-  std::map<std::string, double> at;  ///< all joints in the singular configuration
-  std::vector<Rates> branches;       ///< per unit of time; the first is that of [initial]
-};
-
-/// Bodies "1", "2", "3" of a loop in a plane of any attitude; lengths in m.
-ModelSpec links(Random& random, double scale, const std::array<double, 3>& lengths) {
-  ModelSpec spec;
-  spec.gravity = 9.81 * scale * random_unit(random);  // so that all sizes move alike
-  for (std::size_t i = 0; i < 3; ++i) {
-    BodySpec body;
-    body.name = std::to_string(i + 1);
-    body.inertia = solid_box(random.uniform(0.5, 3), {lengths[i], 0.1 * scale, 0.1 * scale});
-    body.inertia.p_BC = {0.5 * lengths[i], 0, 0};
-    spec.bodies.push_back(body);
-  }
-  return spec;
-}
-
-void join(ModelSpec& spec, const char* name, const char* parent, const char* child, const Pose& on_parent, double on_child) {
-  JointSpec joint;
-  joint.name = name, joint.kind = JointKind::Revolute, joint.parent = parent, joint.child = child;
-  joint.at_parent = on_parent, joint.at_child.p = {on_child, 0, 0};
-  spec.joints.push_back(joint);
-}
-
-Pose along(double x) { return {Quat::Identity(), {x, 0, 0}}; }
-
-/// The ground of the loop anywhere.
-void turn_ground(Random& random, double scale, ModelSpec& spec) {
-  const Pose X = random_pose(random, scale);
-  for (JointSpec& joint : spec.joints)
-    if (joint.parent == "world") joint.at_parent = X * joint.at_parent;
-}
-
-/// Opposite sides equal, l and b: flat, cranks turn alike, or d = -a (b + l)/(b - l). (From b² = the squared distance of the
-/// pins to second order of both angles.)
-Meeting4 parallelogram(Random& random, double scale) {
-  const double l = scale * random.uniform(0.3, 0.5), b = scale * random.uniform(1, 2), at = random.uniform(0.3, 0.7);
-  Meeting4 out;
-  out.spec = links(random, scale, {l, b, l});
-  join(out.spec, "a", "world", "1", along(0), 0);
-  join(out.spec, "b", "1", "2", along(l), 0);
-  join(out.spec, "c", "3", "2", along(l), b);
-  join(out.spec, "d", "world", "3", along(b), 0);
-  turn_ground(random, scale, out.spec);
-  out.spec.initial = {{"a", {at}}, {"b", {-at}}, {"c", {-at}}, {"d", {at}}};
-  out.at = {{"a", 0}, {"b", 0}, {"c", 0}, {"d", 0}};
-  // The coupler turns by (l/b) times the difference of the cranks.
-  const double d = -(b + l) / (b - l), turn = l / b * (d - 1);
-  out.branches = {{{"a", 1}, {"b", -1}, {"c", -1}, {"d", 1}}, {{"a", 1}, {"b", turn - 1}, {"c", turn - d}, {"d", d}}};
-  return out;
-}
-
-/// Neighbouring sides equal: crank and ground r, coupler and rocker s. Where the crank lies on the ground, its pin is on the
-/// rocker's pivot: coupler and rocker turn together there, or the kite opens and its axis turns by half the crank's angle.
-Meeting4 kite(Random& random, double scale) {
-  const double r = scale * random.uniform(0.6, 1), s = scale * random.uniform(1.2, 2), at = random.uniform(0.4, 0.9);
-  Meeting4 out;
-  out.spec = links(random, scale, {r, s, s});
-  join(out.spec, "a", "world", "1", along(0), 0);
-  join(out.spec, "b", "1", "2", along(r), 0);
-  join(out.spec, "c", "3", "2", along(s), s);
-  join(out.spec, "d", "world", "3", along(r), 0);
-  turn_ground(random, scale, out.spec);
-  // Pins at P = r (cos, sin) and (r, 0): their middle, and from there along the axis of symmetry.
-  const double half = r * std::sin(0.5 * at), axis = 0.5 * at, high = std::sqrt(s * s - half * half);
-  const double x = r * std::cos(axis) * std::cos(axis) + high * std::cos(axis);
-  const double y = r * std::cos(axis) * std::sin(axis) + high * std::sin(axis);
-  const double coupler = std::atan2(y - r * std::sin(at), x - r * std::cos(at)), rocker = std::atan2(y, x - r);
-  out.spec.initial = {{"a", {at}}, {"b", {coupler - at}}, {"c", {coupler - rocker}}, {"d", {rocker}}};
-  out.at = {{"a", 0}, {"b", 0}, {"c", 0}, {"d", 0}};
-  // Half the angle at the tip is r a / (2 s), so coupler and rocker turn by a/2 ∓ r a/(2 s).
-  const double tip = 0.5 * r / s;
-  out.branches = {{{"a", 1}, {"b", 0.5 - tip - 1}, {"c", -2 * tip}, {"d", 0.5 + tip}}, {{"a", 0}, {"b", 1}, {"c", 0}, {"d", 1}}};
-  return out;
-}
-
-/// Crank and rod equal, the slider's line through the pivot: with the slider over the pivot both turn together, or it goes on.
-Meeting4 slider_crank(Random& random, double scale) {
-  const double r = scale * random.uniform(0.5, 1.5), at = random.uniform(0.3, 0.8);
-  Meeting4 out;
-  out.spec = links(random, scale, {r, r, 0.2 * scale});
-  out.spec.bodies[2].inertia.p_BC.setZero();
-  join(out.spec, "a", "world", "1", along(0), 0);
-  join(out.spec, "b", "1", "2", along(r), 0);
-  join(out.spec, "c", "3", "2", along(0), r);
-  JointSpec slide;
-  slide.name = "d", slide.kind = JointKind::Prismatic, slide.parent = "world", slide.child = "3", slide.axis = Vec3::UnitX();
-  out.spec.joints.push_back(slide);
-  turn_ground(random, scale, out.spec);
-  out.spec.initial = {{"a", {at}}, {"b", {-2 * at}}, {"c", {-at}}, {"d", {2 * r * std::cos(at)}}};
-  const double up = M_PI / 2;
-  out.at = {{"a", up}, {"b", -2 * up}, {"c", -up}, {"d", 0}};
-  out.branches = {{{"a", 1}, {"b", -2}, {"c", -1}, {"d", -2 * r}}, {{"a", 1}, {"b", 0}, {"c", 1}, {"d", 0}}};
-  return out;
-}
-
-Meeting4 drawn(Random& random, int i, double scale) {
-  return i % 3 == 0 ? parallelogram(random, scale) : (i % 3 == 1 ? kite(random, scale) : slider_crank(random, scale));
-}
 
 /// Names of joints with position and rate; a rate that is NaN is not named.
 struct Name {
@@ -220,7 +113,7 @@ TEST(FlatStarts, AreTakenAsNamedOnTheBranchOfInitial) {
   Random random(seed(8100));
   for (int i = 0; i < cases(12); ++i) {
     const double scale = std::pow(10, random.uniform(-1, 1)), rate = random.uniform(1, 3);
-    const Meeting4 m = drawn(random, i, scale);
+    const Meeting4 m = drawn_meeting(random, i, scale);
     const double off[] = {0, 1e-12, -1e-9, 1e-7, -1e-7, 1e-5};
     const double q = m.at.at("a") + off[i % 6];
     expect_begins(begun(m.spec, {{"a", {q, rate}}}), scale, m.branches[0], rate, {{"a", q}}, 1e-13,
@@ -240,7 +133,7 @@ TEST(FlatStarts, AtRestBeginAlongTheBranchOfInitial) {
   const int draws = cases(12);
   for (int i = 0; i < draws; ++i) {
     const double scale = std::pow(10, random.uniform(-1, 1));
-    const Meeting4 m = drawn(random, i, scale);
+    const Meeting4 m = drawn_meeting(random, i, scale);
     // A freedom that tells where on the branch the loop is: it moves there.
     const auto told = std::find_if(m.branches[0].begin(), m.branches[0].end(), [](const auto& r) { return r.second != 0; });
     ASSERT_NE(told, m.branches[0].end());
@@ -273,7 +166,7 @@ TEST(FlatStarts, WithSeveralRatesGoAlongTheBranchThatHasThem) {
   Random random(seed(8200));
   for (int i = 0; i < cases(12); ++i) {
     const double scale = std::pow(10, random.uniform(-1, 1)), rate = random.uniform(1, 3);
-    const Meeting4 m = drawn(random, i, scale);
+    const Meeting4 m = drawn_meeting(random, i, scale);
     for (const Rates& branch : m.branches) {
       std::map<std::string, Name> two, all;
       for (const auto& [name, r] : branch) {
@@ -292,7 +185,7 @@ TEST(FlatStarts, FromASingularInitialAreRefusedUntilRatesChoose) {
   Random random(seed(8300));
   for (int i = 0; i < cases(12); ++i) {
     const double scale = std::pow(10, random.uniform(-1, 1)), rate = random.uniform(1, 3);
-    Meeting4 m = drawn(random, i, scale);
+    Meeting4 m = drawn_meeting(random, i, scale);
     for (const auto& [name, q] : m.at) m.spec.initial[name] = {q};
     const std::string what = "case " + std::to_string(i);
     // At rest, and with a rate that both branches have: the kite's crank moves on one of them only.
@@ -318,7 +211,7 @@ TEST(FlatStarts, FromASingularInitialAreRefusedUntilRatesChoose) {
 // The words of a refusal are true: the rates they give choose.
 TEST(FlatStarts, AreTakenWithTheRatesThatARefusalNames) {
   Random random(seed(8400));
-  Meeting4 m = parallelogram(random, 1);
+  Meeting4 m = meeting_parallelogram(random, 1);
   for (const auto& [name, q] : m.at) m.spec.initial[name] = {q};
   const auto refused = check(begun(m.spec, {{"a", {0, 2}}}));
   ASSERT_FALSE(refused);
@@ -335,7 +228,7 @@ TEST(FlatStarts, LedAwayFromASingularInitialNeedPositionsThatChoose) {
   Random random(seed(8500));
   for (int i = 0; i < cases(4); ++i) {
     const double scale = std::pow(10, random.uniform(-1, 1));
-    Meeting4 m = parallelogram(random, scale);
+    Meeting4 m = meeting_parallelogram(random, scale);
     for (const auto& [name, q] : m.at) m.spec.initial[name] = {q};
     const double to = random.uniform(0.3, 0.7);
     EXPECT_FALSE(check(begun(m.spec, {{"a", {to, 1}}})));
@@ -350,7 +243,7 @@ TEST(FlatStarts, WithRatesOfNoBranchAreRefusedWithThoseOfEach) {
   for (int i = 0; i < cases(12); ++i) {
     const double scale = std::pow(10, random.uniform(-1, 1)), rate = random.uniform(1, 3);
     const double off[] = {0, 1e-9, -1e-7};
-    Meeting4 m = drawn(random, i, scale);
+    Meeting4 m = drawn_meeting(random, i, scale);
     if (i % 2 == 1)
       for (const auto& [name, q] : m.at) m.spec.initial[name] = {q};
     // Beside the configuration on the branch of the first rates.
@@ -376,7 +269,7 @@ TEST(FlatStarts, AwayFromTheConfigurationKeepPositionsWhereRatesContradict) {
   Random random(seed(8800));
   for (int i = 0; i < cases(6); ++i) {
     const double scale = std::pow(10, random.uniform(-1, 1)), to = i < 3 ? random.uniform(0.2, 0.6) : 1e-5;
-    Meeting4 m = parallelogram(random, scale);
+    Meeting4 m = meeting_parallelogram(random, scale);
     if (i % 2 == 1)
       for (const auto& [name, q] : m.at) m.spec.initial[name] = {q};
     Scenario s = begun(m.spec, {{"a", {to, 2}}, {"d", {to, 1}}});
@@ -400,7 +293,7 @@ TEST(FlatStarts, TakeWhatIsNamedBesideTheLoopsToTheLastDigit) {
   Random random(seed(8850));
   for (int i = 0; i < cases(6); ++i) {
     const double size = 2e-4, rate = random.uniform(1, 3), q = 4e-3 * size * random.uniform(0.5, 1), v = 8e-7;
-    Meeting4 m = drawn(random, i, 1);
+    Meeting4 m = drawn_meeting(random, i, 1);
     for (const auto& [name, at] : m.at) m.spec.initial[name] = {at};
     BodySpec body;
     body.name = "sled", body.inertia = solid_box(1e-6, {size, size, size}), body.inertia.p_BC = {0.5 * size, 0, 0};
@@ -544,7 +437,7 @@ TEST(FlatStarts, WhereAContinuumOfBranchesMeetsNeedAsManyRatesAsItHasDimensions)
 
 /// A parallelogram whose first crank moves a slider by a rod: flat, the slider is at its dead centre, too.
 ModelSpec with_dead_centre(Random& random, double& reach, double& r, double& rod) {
-  Meeting4 m = parallelogram(random, 1);
+  Meeting4 m = meeting_parallelogram(random, 1);
   ModelSpec spec = m.spec;
   const Pose ground = spec.joints[0].at_parent;
   r = random.uniform(0.15, 0.25), rod = random.uniform(0.5, 0.8), reach = r + rod;
@@ -592,7 +485,7 @@ TEST(FlatStarts, LedByAJointThatTurnsBackThereCome) {
 TEST(FlatStarts, OfSeveralLoopsAtOnceAreTakenAsNamed) {
   Random random(seed(8600));
   for (int i = 0; i < cases(4); ++i) {
-    Meeting4 one = parallelogram(random, 1), two = slider_crank(random, 0.3);
+    Meeting4 one = meeting_parallelogram(random, 1), two = meeting_slider_crank(random, 0.3);
     ModelSpec spec = one.spec;
     BodySpec base;
     base.name = "base", base.inertia = solid_box(5, {1, 1, 1});
@@ -622,7 +515,7 @@ TEST(FlatStarts, OfSeveralLoopsAtOnceAreTakenAsNamed) {
 TEST(FlatStarts, CountThePassagesThatFollow) {
   Random random(seed(8900));
   for (int i = 0; i < cases(4); ++i) {
-    const Meeting4 m = parallelogram(random, 1);
+    const Meeting4 m = meeting_parallelogram(random, 1);
     const Rates& branch = m.branches[static_cast<std::size_t>(i % 2)];
     for (const auto& [formulation, method] : {std::pair{"augmented", "rk4"}, {"minimal", "rk4"}, {"natural", "conserving"}}) {
       std::map<std::string, Name> names;
@@ -647,7 +540,7 @@ TEST(FlatStarts, ThatTurnOntoAnotherBranchAreTold) {
   Random random(seed(8950));
   int told = 0;
   for (int i = 0; i < cases(8); ++i) {
-    Meeting4 m = parallelogram(random, 1);
+    Meeting4 m = meeting_parallelogram(random, 1);
     BodySpec base;
     base.name = "base", base.inertia = solid_box(random.uniform(3, 8), {1, 1, 1});
     m.spec.bodies.push_back(base);

@@ -201,7 +201,7 @@ Teeth teeth(const std::string& model, const std::string& name_of_method, long st
     if (k > 500 && k <= steps - 500) return;
     unreduced.set(observer.bodies(), y);
     ASSERT_TRUE(unreduced.evaluate(y, Load(m.model), e).ok());
-    expect_newton_euler(unreduced.model(), e, Load(m.model));
+    expect_newton_euler(m.spec, e, Load(m.model));
     VecX reactions(static_cast<Eigen::Index>(6 * e.reactions.size()));
     for (std::size_t j = 0; j < e.reactions.size(); ++j)
       reactions.segment<6>(static_cast<Eigen::Index>(6 * j)) << e.reactions[j].force, e.reactions[j].moment;

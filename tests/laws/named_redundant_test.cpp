@@ -32,7 +32,7 @@ Evaluation evaluation(const Sample& s, Mobility* mobility = nullptr) {
   dynamics.set(s.bodies, x);
   Evaluation e;
   EXPECT_TRUE(dynamics.evaluate(x, s.load, e).ok());
-  expect_newton_euler(dynamics.model(), e, s.load);
+  expect_newton_euler(s.mechanism.spec, e, s.load);
   if (mobility) *mobility = dynamics.mobility();
   return e;
 }
@@ -84,7 +84,7 @@ TEST(RedundantModels, ReactionsAreTheLeastUnderAnyLoad) {
   for (const Count& c : kCounts)
     for (const bool gravity : {true, false}) {
       const Sample s = stirred(c.file, gravity, 3);
-      expect_agreement(s.model, s.bodies, s.load, c.file);
+      expect_agreement(s.mechanism.spec, s.model, s.bodies, s.load, c.file);
     }
 }
 
@@ -93,12 +93,12 @@ TEST(RedundantModels, ReactionsAreTheSameInEveryDescription) {
     for (const bool gravity : {true, false}) {
       const Sample s = stirred(c.file, gravity, 4);
       Random random(5);
-      const Answer here = evaluated(s.model, s.bodies, s.load, c.file);
+      const Answer here = evaluated(s.mechanism.spec, s.model, s.bodies, s.load, c.file);
       // Both descriptions are rounded differently: an uncertainty of u in the inputs.
       const double bound = std::max(1e-13, 4 * 1.1e-16 * judge(s.model, s.bodies, s.load).condition);
       for (const Redescribed& there :
            {in_another_world(s, random), in_another_order(s, random), in_other_units(s, {1e3, 1e3, 1e3})}) {
-        const Answer other = evaluated(build(there.spec), there.bodies, there.load, c.file);
+        const Answer other = evaluated(there.spec, build(there.spec), there.bodies, there.load, c.file);
         const Differences d = differences(s.model, s.load, there.answer_back(other), here);
         EXPECT_LT(d.acceleration, bound) << c.file;
         EXPECT_LT(d.reaction, bound) << c.file;

@@ -89,21 +89,37 @@ TEST(Resolution, IsToldWhereTheStepIsAboveTwoOverTheRate) {
   }
 }
 
-// A double pendulum swings in steps that lose a drawn part of its energy, alone and beside a wheel that spins with a thousand
-// times as much. The two share nothing: what is said of the pendulum alone is said beside the wheel, and not otherwise.
+/// The power balance of a run over its largest kinetic energy.
+double loss_of(const Outcome& out) { return metric(out, "power_balance") / metric(out, "kinetic_max"); }
+
+/// A double pendulum that is dropped, in steps of rk4 that lose more than 2 % of its energy, or less than 0.5 %: far enough from
+/// the bound of 1 %, to which potential energies count, too. Longer steps lose more, by the fifth power, until it tumbles.
+Scenario lossy_pendulum(Random& random, bool lossy) {
+  Scenario s;
+  s.model = std::make_shared<const Model>(build(hinge_chain(2)));
+  s.start = Start(*s.model);
+  s.start.joints.q[0] = random.uniform(-1, 1), s.start.joints.q[1] = random.uniform(-2, 2);
+  s.method.step = 0.01 * random.uniform(0.8, 1.25);
+  for (int trial = 0; trial < 20; ++trial) {
+    s.end_time = 200 * s.method.step;
+    const auto out = run(s);
+    EXPECT_TRUE(out);
+    const double loss = out ? loss_of(*out) : 0;
+    if (out && out->end == Outcome::End::Finished && (lossy ? loss > 0.02 : loss < 0.005)) return s;
+    s.method.step *= lossy ? 1.2 : 1 / 1.2;
+  }
+  ADD_FAILURE() << "no step of some twenty " << (lossy ? "loses energy" : "keeps energy");
+  return s;
+}
+
+// A double pendulum swings in steps that lose a part of its energy, or do not, alone and beside a wheel that spins with a
+// thousand times as much. The two share nothing: what is said of the pendulum alone is said beside the wheel, and not otherwise.
 TEST(Resolution, OfAPartIsJudgedByItsOwnEnergies) {
   Random random(seed(43));
-  int told = 0, silent = 0;
   for (int draw = 0; draw < cases(20); ++draw) {
+    const bool lossy = draw % 2 == 0;
+    const Scenario alone = lossy_pendulum(random, lossy);
     ModelSpec spec = hinge_chain(2);
-    Scenario alone;
-    alone.model = std::make_shared<const Model>(build(spec));
-    alone.method.step = 0.1 * std::exp(random.uniform(-3, -0.5));
-    alone.end_time = 200 * alone.method.step;
-    alone.start = Start(*alone.model);
-    alone.start.joints.q[0] = random.uniform(-1, 1);
-    alone.start.joints.q[1] = random.uniform(-2, 2);
-
     BodySpec wheel;
     wheel.name = "wheel", wheel.inertia = solid_sphere(10, 0.5);
     JointSpec axle;
@@ -117,13 +133,9 @@ TEST(Resolution, OfAPartIsJudgedByItsOwnEnergies) {
 
     const auto one = run(alone), both = run(beside);
     ASSERT_TRUE(one && both);
-    const double loss = metric(*one, "power_balance") / metric(*one, "kinetic_max");
-    if (loss > 0.005 && loss < 0.02) continue;  // potential energies count, too: near the bound either may be said
-    EXPECT_EQ(one->unresolved.empty(), both->unresolved.empty()) << loss << " " << one->unresolved << " / " << both->unresolved;
-    ++(both->unresolved.empty() ? silent : told);
+    EXPECT_EQ(one->unresolved.empty(), !lossy) << loss_of(*one) << " " << one->unresolved;
+    EXPECT_EQ(both->unresolved.empty(), !lossy) << loss_of(*one) << " " << both->unresolved;
   }
-  EXPECT_GT(told, 0);
-  EXPECT_GT(silent, 0);
 }
 
 // A weight that falls onto a stop which steps do not quite resolve: told by itself, it is told beside something that is not

@@ -77,7 +77,8 @@ class Push final : public Environment {
 /// Turns wheel a from 0.1 by a constant effort for 5 s; `look(q, v)` after every step.
 template <class Look>
 void drive(double effort, const char* method, const Look& look) {
-  const Model model = build(cam_drive());
+  const ModelSpec spec = cam_drive();
+  const Model model = build(spec);
   Augmented dynamics(model);
   System system(dynamics);
   const Push push(effort);
@@ -92,7 +93,7 @@ void drive(double effort, const char* method, const Look& look) {
     ASSERT_TRUE(integrator->step(system, t, std::min(0.005, 5 - t), x, done).ok()) << t;
     t += done;
     ASSERT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
-    expect_newton_euler(dynamics.model(), e, Load(model));
+    expect_newton_euler(spec, e, Load(model));
     look(e);
   }
 }
@@ -147,7 +148,7 @@ TEST(FreeSpin, IsCountedOverAllTurns) {
     for (int k = 0; k < 1000; ++k) ASSERT_TRUE(rk4->step(system, 0.01 * k, 0.01, x, done).ok());
     Evaluation e;
     ASSERT_TRUE(dynamics.evaluate(x, Load(model), e).ok());
-    expect_newton_euler(dynamics.model(), e, Load(model));
+    expect_newton_euler(spec, e, Load(model));
     // A thousand steps, each of which rounds an angle and a rate: 70 rad u, 1000 (3 + 0.07) u at random.
     EXPECT_NEAR(e.q[0], -70, 1e-12) << name(kind);
     // A screw tells its turns by how far it went.

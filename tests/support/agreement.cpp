@@ -52,7 +52,7 @@ Differences differences(const Model& model, const Load& load, const Answer& a, c
   return {over(worst.acceleration, a_size), over(worst.reaction, f_size), over(worst.coupling, c_size)};
 }
 
-Answer evaluated(const Model& model, const Bodies& bodies, const Load& load, const std::string& what) {
+Answer evaluated(const ModelSpec& spec, const Model& model, const Bodies& bodies, const Load& load, const std::string& what) {
   Augmented product(model);
   State x;
   product.set(bodies, x);
@@ -60,11 +60,11 @@ Answer evaluated(const Model& model, const Bodies& bodies, const Load& load, con
   const Verdict v = product.evaluate(x, load, e);
   EXPECT_TRUE(v.ok()) << name(v.status) << " body " << v.body << " joint " << v.joint << " value " << v.value << "\n  " << what;
   if (!v.ok()) return {};
-  expect_newton_euler(model, e, load, what);
+  expect_newton_euler(spec, e, load, what);
   return {e.accelerations, e.reactions, e.couplings};
 }
 
-Answer solved(const Model& model, const Bodies& bodies, const Load& load, const std::string& what) {
+Answer solved(const ModelSpec& spec, const Model& model, const Bodies& bodies, const Load& load, const std::string& what) {
   Augmented product(model);
   Answer out{Accelerations(model.bodies().size()), std::vector<Wrench>(model.joints().size()),
              VecX::Zero(static_cast<Eigen::Index>(model.couplings().size()))};
@@ -79,12 +79,13 @@ Answer solved(const Model& model, const Bodies& bodies, const Load& load, const 
   product.set(bodies, x);
   if (!product.evaluate(x, load, e).ok()) return out;
   e.accelerations = out.accelerations, e.reactions = out.reactions, e.couplings = out.couplings, e.vdot.resize(0);
-  expect_newton_euler(model, e, load, "bare solve: " + what);
+  expect_newton_euler(spec, e, load, "bare solve: " + what);
   return out;
 }
 
-void expect_agreement(const Model& model, const Bodies& bodies, const Load& load, const std::string& what) {
-  const Answer whole = evaluated(model, bodies, load, what), bare = solved(model, bodies, load, what);
+void expect_agreement(const ModelSpec& spec, const Model& model, const Bodies& bodies, const Load& load,
+                      const std::string& what) {
+  const Answer whole = evaluated(spec, model, bodies, load, what), bare = solved(spec, model, bodies, load, what);
   if (whole.accelerations.empty() || bare.accelerations.empty()) return;
   const Judgement j = judge(model, bodies, load);
   ASSERT_LT(j.residual, 1e-14) << "the judge failed\n  " << what;

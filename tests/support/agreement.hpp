@@ -20,10 +20,10 @@ struct Differences {
 };
 Differences differences(const Model& model, const Load& load, const Answer& a, const Answer& b);
 
-/// The product's answer with reactions of least norm, or with those of its bare solve. A refusal fails the test and
-/// answers with nothing.
-Answer evaluated(const Model& model, const Bodies& bodies, const Load& load, const std::string& what);
-Answer solved(const Model& model, const Bodies& bodies, const Load& load, const std::string& what);
+/// The product's answer with reactions of least norm, or with those of its bare solve, judged by the numbers of the spec
+/// (expect_newton_euler). A refusal fails the test and answers with nothing.
+Answer evaluated(const ModelSpec& spec, const Model& model, const Bodies& bodies, const Load& load, const std::string& what);
+Answer solved(const ModelSpec& spec, const Model& model, const Bodies& bodies, const Load& load, const std::string& what);
 
 /// The product against the dense judge: every number of `evaluate` and, where no row is redundant, of the bare solve too (where
 /// some are, its reactions are one choice of many; its accelerations must agree).
@@ -31,6 +31,6 @@ Answer solved(const Model& model, const Bodies& bodies, const Load& load, const 
 /// Bound: 1e-12, or 8 u cond(K) with loops and couplings where that is more. Both sides round their inputs in different places,
 /// and two exact solutions of inputs that differ by a rounding u differ by u cond(K). The worst of some thousand random cases
 /// were 1e-13 on trees and 6.4 u cond(K) with loops.
-void expect_agreement(const Model& model, const Bodies& bodies, const Load& load, const std::string& what);
+void expect_agreement(const ModelSpec& spec, const Model& model, const Bodies& bodies, const Load& load, const std::string& what);
 
 }  // namespace invar::testing

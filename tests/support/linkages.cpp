@@ -111,4 +111,27 @@ ModelSpec hinge_chain(int n) {
   return out;
 }
 
+ModelSpec crank_rocker(Random& random, double scale) {
+  const double crank = scale * random.uniform(0.2, 0.4), coupler = scale * random.uniform(1.2, 1.4);
+  const double rocker = scale * random.uniform(1.0, 1.2), ground = scale * random.uniform(1.1, 1.3);
+  ModelSpec spec;
+  const auto body = [&](const char* name, double length) {
+    BodySpec b;
+    b.name = name;
+    b.inertia = solid_box(1, {length, 0.1 * scale, 0.1 * scale});
+    b.inertia.p_BC = {0.5 * length, 0, 0};
+    spec.bodies.push_back(b);
+  };
+  body("crank", crank), body("coupler", coupler), body("rocker", rocker);
+  const auto hinge = [&](const char* name, const char* parent, const char* child, double on_parent, double on_child) {
+    JointSpec j;
+    j.name = name, j.kind = JointKind::Revolute, j.parent = parent, j.child = child;
+    j.at_parent.p = {on_parent, 0, 0}, j.at_child.p = {on_child, 0, 0};
+    spec.joints.push_back(j);
+  };
+  hinge("a", "world", "crank", 0, 0), hinge("b", "crank", "coupler", crank, 0);
+  hinge("c", "rocker", "coupler", rocker, coupler), hinge("d", "world", "rocker", ground, 0);
+  return spec;
+}
+
 }  // namespace invar::testing

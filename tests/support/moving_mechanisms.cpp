@@ -32,10 +32,11 @@ TendonSpec spring(const std::string& name, const std::vector<PointSpec>& points,
   return out;
 }
 
-Moving moving(const std::string& name, const Model& model, const JointState& joints, const Bodies& bodies) {
+Moving moving(const std::string& name, const ModelSpec& spec, const Model& model, const JointState& joints,
+              const Bodies& bodies) {
   auto consistent = make_consistent(model, bodies.empty() ? place(model, joints) : bodies);
   INVAR_CHECK(consistent.has_value(), "the mechanism can be assembled");
-  return {name, model, std::move(*consistent)};
+  return {name, spec, model, std::move(*consistent)};
 }
 
 Model built(const ModelSpec& spec) {
@@ -59,7 +60,7 @@ Moving spring_chain() {
   const Model model = built(spec);
   JointState joints = JointState::initial(model);
   joints.v << 0.8, -0.6, 1.1, 0.5, -1.3, 0.9;
-  return moving("spring chain", model, joints, {});
+  return moving("spring chain", spec, model, joints, {});
 }
 
 Moving heavy_top() {
@@ -76,7 +77,7 @@ Moving heavy_top() {
   const Quat tilted = from_zyx({0, 0.6, 0.2});
   joints.q << tilted.w(), tilted.x(), tilted.y(), tilted.z();
   joints.v << 0.3, -0.5, 20;
-  return moving("heavy top", model, joints, {});
+  return moving("heavy top", spec, model, joints, {});
 }
 
 Moving free_chain() {
@@ -97,14 +98,15 @@ Moving free_chain() {
     bodies[b].v_WC = Vec3(0.3 - 0.2 * i, 0.4 * i - 0.5, 0.2);
     bodies[b].w_WB = Vec3(0.5 - i, 0.8, 1.2 - 0.7 * i);
   }
-  return moving("free chain", model, {}, bodies);
+  return moving("free chain", spec, model, {}, bodies);
 }
 
 Moving shipped(const std::string& name, const std::vector<double>& rates) {
-  const Model model = built(*read_model_file(INVAR_SOURCE_DIR "/models/" + name + ".toml"));
+  const ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/" + name + ".toml");
+  const Model model = built(spec);
   JointState joints = JointState::initial(model);
   for (std::size_t k = 0; k < rates.size(); ++k) joints.v[static_cast<Eigen::Index>(k)] = rates[k];
-  return moving(name, model, joints, {});
+  return moving(name, spec, model, joints, {});
 }
 
 }  // namespace invar::testing

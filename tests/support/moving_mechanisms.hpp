@@ -9,6 +9,7 @@ namespace invar::testing {
 /// A mechanism in motion, velocities as its joints allow them.
 struct Moving {
   std::string name;
+  ModelSpec spec;
   Model model;
   Bodies start;
 };

@@ -297,8 +297,4 @@ void expect_newton_euler(const ModelSpec& spec, const Evaluation& e, const Load&
   expect_balance(spec, e, load.port, what);
 }
 
-void expect_newton_euler(const Model& model, const Evaluation& e, const Load& load, const std::string& what) {
-  expect_newton_euler(spec_of(model), e, load, what);
-}
-
 }  // namespace invar::testing

@@ -41,8 +41,5 @@ void expect_balance(System& system, double t, const State& x);
 /// Balance, and all that an evaluation says besides: coordinates, rates and their derivatives; efforts (commanded + passive);
 /// tendons; reactions do no work on freedoms; accelerations keep joints and couplings.
 void expect_newton_euler(const ModelSpec& spec, const Evaluation& e, const Load& load, const std::string& what = {});
-/// The same from the numbers of a model. Where a spec is at hand it is the better judge: a model has moved frames of locked
-/// joints.
-void expect_newton_euler(const Model& model, const Evaluation& e, const Load& load, const std::string& what = {});
 
 }  // namespace invar::testing

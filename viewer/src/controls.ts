@@ -168,7 +168,7 @@ function layerKey(stage: Stage, layer: Layer): HTMLElement[] {
   swatch.style.background = `light-dark(${palettes.light[key]}, ${palettes.dark[key]})`;
   const field = stage.mechanisms.flatMap((m) => m.fields.get(layer as FieldLayer) ?? [])[0];
   if (!field || !(field.most > 0)) return [swatch];
-  return [swatch, el("span", { class: "unit", title: "the longest arrow of all times" }, `≤ ${withUnit(field.most, field.unit)}`)];
+  return [swatch, el("span", { class: "unit", title: "the longest arrow of all times" }, field.noise ? "round-off" : `≤ ${withUnit(field.most, field.unit)}`)];
 }
 
 function bodyList(stage: Stage, names: string[]): HTMLElement {

@@ -33,6 +33,8 @@ export class Field {
   // Metres of drawing for the longest vector, and how long that is.
   reach = 0;
   most = 0;
+  // Nothing but round-off, drawn in the scale of its floor.
+  noise = false;
 
   constructor(readonly layer: Group, radius: number, private readonly sources: Source[], heads: 1 | 2) {
     this.arrows = new Arrows(sources.length, radius, heads);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which plots a page has: channels sorted by what they mean, runs of a comparison in the same plots. Plots without channels do not exist.
 import { plainName, type Channel, type Run } from "./data";
-import { energyFloor, positionFloor, squareFloor, unitFloor, velocityFloor } from "./floors";
+import { energyFloor, positionFloor, solvedFloor, squareFloor, unitFloor, velocityFloor } from "./floors";
 import { Poses } from "./poses";
 import { balanceOf, component, isZero, lengthOf, magnitude, type Curve } from "./series";
 import { matrixOf } from "./stiffness";
@@ -16,7 +16,7 @@ export interface Series {
   color: number;
   dash: number[] | null; // null: that of the run
   limits: (number | null)[];
-  floor?: () => number; // on a logarithmic axis: what is smaller is round-off
+  floor?: () => number; // what is smaller is round-off
   on: boolean;
 }
 
@@ -35,6 +35,9 @@ export const sections = ["Energy and momentum", "Control", "Tendons", "Joints an
 
 // A plot begins with so many curves; the legend has the others.
 const AT_FIRST = 8;
+
+// What is put in is exact, however small: loads, efforts, inputs, references.
+const GIVEN = /^bodies\/[^/]+\/(force|moment)$|\/effort$|\/input_|\/reference_/;
 
 const xyz = ["x", "y", "z"];
 const wxyz = ["w", "x", "y", "z"];
@@ -64,7 +67,8 @@ export class Plots {
       plot = { key, section: place.section, title: place.title, unit, log: place.log ?? false, about: place.about ?? "", series: [] };
       this.list.push(plot);
     }
-    plot.series.push({ label, run, unit, path, read, color: 0, dash: null, limits: [], on: true, ...more });
+    const floor = plot.log || GIVEN.test(path) ? undefined : solvedFloor(this.runs[run], unit);
+    plot.series.push({ label, run, unit, path, read, color: 0, dash: null, limits: [], on: true, floor, ...more });
   }
 
   // Every component of a channel in the plot of its unit.

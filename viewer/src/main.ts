@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { askedTime } from "./address";
 import { readData, type Data } from "./data";
 import { openLive, type Growth } from "./live";
 import { complain, loadJson, Unreadable } from "./load";
@@ -67,7 +68,7 @@ function show(data: Data, growth: Growth | null = null): Page {
   document.title = data.title;
   const page = new Page(host, data, notices);
   expose(page, growth);
-  const wanted = Number(/^#t=(.+)$/.exec(location.hash)?.[1] ?? NaN); // a link to a moment
+  const wanted = askedTime(); // a link to a moment
   if (Number.isFinite(wanted)) page.player.seek(wanted);
   return page;
 }

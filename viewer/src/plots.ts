@@ -60,7 +60,7 @@ export class PlotView {
   private readonly values: HTMLElement[] = [];
   private curves: Curve[] = [];
   private drawn: Values[] = [];
-  // On a logarithmic axis: what is smaller is round-off. Zero where nothing is.
+  // What is smaller is round-off. Zero where nothing is; without logarithms where not all that is shown is.
   private floor = 0;
   private chart: uPlot | null = null;
   private pressedAt = NaN;
@@ -129,18 +129,23 @@ export class PlotView {
     this.showValues(this.shared.time);
   }
 
-  // What is at round-off: below the least of what the curves say of themselves; without a word of theirs below the square of round-off beside
+  // What is at round-off: below the least of what the curves say of themselves; on a logarithmic axis, without a word of theirs below the square of round-off beside
   // the largest number. Told where a curve that is shown is there.
   private findFloor(): void {
     this.floor = 0;
-    if (!this.plot.log) return;
-    let [known, most] = [Infinity, 0];
+    let [known, least, most] = [Infinity, Infinity, 0];
     this.plot.series.forEach((series, i) => {
       if (!series.on) return;
       const own = series.floor?.() ?? 0;
+      least = Math.min(least, own);
       if (own > 0) known = Math.min(known, own);
-      for (const v of this.curves[i].y) if (isDrawable(v) && v > most) most = v;
+      const size = this.plot.log ? (v: number): number => v : Math.abs;
+      for (const v of this.curves[i].y) if (isDrawable(v) && size(v) > most) most = size(v);
     });
+    if (!this.plot.log) {
+      if (most > 0 && most < least && least < Infinity) this.floor = least;
+      return;
+    }
     const level = powerBelow(known < Infinity ? known : most > 0 ? ROUND_OFF ** 2 * most : ROUND_OFF);
     const gaps = this.plot.figure !== undefined;
     const below = this.shownCurves().some(({ y }) => y.some((v) => v < level && (v > 0 || (!gaps && isDrawable(v)))));
@@ -262,6 +267,8 @@ export class PlotView {
   // Room above and below; limits are within sight unless they would flatten the curves.
   private range(low: number | null, high: number | null): [number, number] {
     if (low === null || high === null) return linearRange(low, high);
+    // Noise is not blown up: the floor is within sight, with room for its name.
+    if (this.floor > 0) return [low < 0 ? -1.4 * this.floor : 0, 1.4 * this.floor];
     const most = Math.max(Math.abs(low), Math.abs(high));
     for (const series of this.plot.series) {
       for (const limit of series.on ? series.limits : []) {
@@ -271,10 +278,14 @@ export class PlotView {
     return linearRange(low, high);
   }
 
-  // A line where round-off begins, and what it is.
+  // A line where round-off begins, and what it is; where numbers have signs, on both sides.
   private drawFloor(u: uPlot): void {
     if (!(this.floor > 0)) return;
-    const y = Math.round(u.valToPos(this.floor, "y", true));
+    if (!this.plot.log) this.drawFloorAt(u, -this.floor, "");
+    this.drawFloorAt(u, this.floor, this.floorText());
+  }
+  private drawFloorAt(u: uPlot, value: number, text: string): void {
+    const y = Math.round(u.valToPos(value, "y", true));
     const { left, top, width, height } = u.bbox;
     if (!(y >= top && y <= top + height)) return;
     u.ctx.save();
@@ -288,7 +299,7 @@ export class PlotView {
     u.ctx.font = `${10 * devicePixelRatio}px system-ui, sans-serif`;
     u.ctx.textAlign = "right";
     u.ctx.textBaseline = "top";
-    u.ctx.fillText(this.floorText(), left + width - 4 * devicePixelRatio, y + 2 * devicePixelRatio);
+    u.ctx.fillText(text, left + width - 4 * devicePixelRatio, y + 2 * devicePixelRatio);
     u.ctx.restore();
   }
   // Empty where nothing is at round-off.

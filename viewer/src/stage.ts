@@ -16,6 +16,7 @@ import {
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Run } from "./data";
 import { fieldLayers } from "./fields";
+import { solvedFloor } from "./floors";
 import { Mechanism, type Layer } from "./mechanism";
 import { palettes, type Theme } from "./palette";
 import { Sharpness } from "./sharpness";
@@ -204,8 +205,12 @@ export class Stage {
     for (const layer of fieldLayers) {
       const fields = this.mechanisms.flatMap((m) => m.fields.get(layer) ?? []);
       const most = fields.reduce((best, field) => Math.max(best, field.longest()), 0);
+      // Noise is not drawn as if it were something; what acts from outside is exact.
+      const floors = layer.startsWith("load") ? [] : this.mechanisms.map((m) => solvedFloor(m.run, fields[0]?.unit ?? "")?.() ?? 0);
+      const floor = Math.max(0, ...floors);
       for (const field of fields) {
-        field.most = most;
+        field.most = Math.max(most, floor);
+        field.noise = most < floor;
         field.reach = 0.24 * this.reach();
       }
     }

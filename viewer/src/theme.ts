@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light or dark: what the system asks for, until somebody chooses.
+// Light or dark: what the address of the page asks for, otherwise the system, until somebody chooses.
+import { asked } from "./address";
 import type { Theme } from "./palette";
 
 export function watchTheme(changed: (theme: Theme) => void): { current(): Theme; toggle(): void; set(theme: Theme): void } {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  let theme: Theme = dark.matches ? "dark" : "light";
-  let chosen = false;
+  const wanted = asked("theme");
+  let chosen = wanted === "dark" || wanted === "light";
+  let theme: Theme = chosen ? (wanted as Theme) : dark.matches ? "dark" : "light";
   const set = (now: Theme): void => {
     theme = now;
     document.documentElement.dataset.theme = now;

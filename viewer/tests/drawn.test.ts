@@ -33,6 +33,27 @@ const without = (...leaves: string[]): Loose => {
 // Matrices of the renderer are of single precision: places of some metres are rounded by 1e-7 of that.
 const SINGLE = 1e-6;
 
+test("arrows of nothing but round-off are not drawn as long as others, and their layer says what they are", async () => {
+  // Reactions of 100 N in a mechanism of 1 m: moments are known to 2.3e-11 N m.
+  for (const [size, words] of [[1e-14, /round-off/], [1, /≤ 1 N m/]] as [number, RegExp][]) {
+    const made: Loose = without("joints/elbow/force", "joints/elbow/moment", "joints/hinge/force", "joints/hinge/moment");
+    const n = COARSE.length;
+    const vector = (path: string, unit: string, length: number): Loose => ({ path, unit, meaning: "", size: 3, time: 0, y: pack(Array.from({ length: 3 * n }, (_, i) => (i % 3 === 1 ? length : 0))) });
+    made.channels.push(vector("joints/hinge/force", "N", 100), vector("joints/hinge/moment", "N m", size));
+    const opened = await open(browser, report(`noise-arrows-${size}`, data(made)));
+    for (const layer of ["reactions", "moments"]) await opened.page.locator(`[data-layer="${layer}"] input`).check();
+    const { arrows } = await at(opened, COARSE[3]);
+    const lengths = ["reactions", "moments"].map((layer) => {
+      const arrow = arrows.find((a) => a.layer === layer && a.name === "hinge");
+      return arrow ? Math.hypot(...arrow.tip.map((x, k) => x - arrow.from[k])) : 0;
+    });
+    assert.ok(lengths[0] > 0.1);
+    assert.ok(size === 1 ? Math.abs(lengths[1] - lengths[0]) < SINGLE : lengths[1] < 1e-2 * lengths[0], `${lengths}`);
+    assert.match(await opened.page.locator('[data-layer="moments"]').innerText(), words);
+    await opened.close();
+  }
+});
+
 test("arrows of forces and moments begin at centres of mass and are as long as their vectors", async () => {
   const opened = await open(browser, report("arrows", data()));
   const { page } = opened;

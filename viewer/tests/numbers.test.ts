@@ -110,6 +110,40 @@ test("what is at round-off lies on a floor that is named, and nothing else does"
   await opened.close();
 });
 
+test("a linear plot of nothing but round-off is scaled to a floor that is named, and every other to what it has", async () => {
+  const at = times(6, 301);
+  const vector = (path: string, unit: string, size: number): Json => ({ path, unit, meaning: "", size: 3, time: 0, y: pack(at.flatMap((t) => [size * Math.sin(t), size, 0])) });
+  // Reactions of some 100 N in a mechanism of 1 m: moments are known to 1024 · 2^-52 of 100 N m, 2.3e-11 N m.
+  const floorOf = async (size: number, others: Json[] = []): Promise<Record<string, { text: string; range: [number, number] }>> => {
+    const channels = [vector("joints/hinge/force", "N", 100), vector("joints/hinge/moment", "N m", size), one("joints/hinge/effort", at.map((t) => size * Math.sin(t)), "N m"), ...others];
+    const made = { name: "noise", result: result(), complete: true, scene: { ...scene(), gravity: [0, 0, 0] }, times: [pack(at)], channels };
+    const opened = await open(browser, report(`noise-${size}-${others.length}`, data(made)));
+    await everything(opened);
+    assert.deepEqual(opened.trouble, []);
+    const plots = await opened.page.evaluate(() => window.invar.plots());
+    await opened.close();
+    return Object.fromEntries(plots.map((p) => [p.title, { text: p.floor, range: p.ranges!.y }]));
+  };
+  const noise = await floorOf(3e-14);
+  const level = 1024 * Number.EPSILON * 100;
+  assert.match(noise["Reaction moments"].text, /^below 2\.27e−11 N m: round-off$/);
+  assert.ok(noise["Reaction moments"].range[1] > level && noise["Reaction moments"].range[1] < 2 * level && noise["Reaction moments"].range[0] === 0);
+  // Efforts are put in: exact, however small.
+  assert.equal(noise["Joint efforts"].text, "");
+  assert.ok(noise["Joint efforts"].range[1] < 1e-13);
+  assert.equal(noise["Reaction forces"].text, "");
+  // Twice the floor is no noise, and one curve that is none shows the plot as it is.
+  const real = await floorOf(2 * level);
+  assert.equal(real["Reaction moments"].text, "");
+  assert.ok(real["Reaction moments"].range[1] < 4 * level);
+  assert.equal((await floorOf(3e-14, [vector("joints/elbow/moment", "N m", 1)]))["Reaction moments"].text, "");
+  // Where numbers have signs the floor is on both sides.
+  const still = await floorOf(1, [vector("momentum/linear", "N s", 1e-16), vector("bodies/mark/p", "m", 1), vector("bodies/mark/v", "m/s", 2)]);
+  const momentum = still["Linear momentum"];
+  assert.match(momentum.text, /round-off$/);
+  assert.equal(momentum.range[0], -momentum.range[1]);
+});
+
 test("the floor is that of the curves that are shown, in the picture and in words for those who do not see it", async () => {
   const at = times(6, 301);
   // The total is off by some nJ, the Hamiltonian by nothing: only with it there is something at round-off.

@@ -246,6 +246,35 @@ test("the keyboard plays, steps, jumps, changes speed and view, and shows its ke
   await page.keyboard.press("d");
 });
 
+test("a page opens in the theme that its address asks for, otherwise in that of the system, and can still be changed", async () => {
+  const address = report("theme", data());
+  const cases: [string, "light" | "dark", string, number][] = [
+    ["", "light", "light", 0],
+    ["", "dark", "dark", 0],
+    ["?theme=dark", "light", "dark", 0],
+    ["#theme=light", "dark", "light", 0],
+    ["#t=2&theme=dark", "light", "dark", 2],
+    ["?theme=dark#t=3", "light", "dark", 3],
+    ["?theme=dark#theme=light", "dark", "light", 0],
+    ["?theme=purple#t=", "dark", "dark", 0],
+  ];
+  for (const [asked, system, theme, t] of cases) {
+    const { page, trouble, close } = await open(browser, address + asked, { colorScheme: system });
+    const now = (): Promise<string | undefined> => page.evaluate(() => document.documentElement.dataset.theme);
+    assert.equal(await now(), theme, asked);
+    assert.equal(await page.evaluate(() => window.invar.time()), t, asked);
+    // What was asked for stays when the system changes its mind.
+    await page.emulateMedia({ colorScheme: system === "dark" ? "light" : "dark" });
+    await settled(page);
+    assert.equal((await now()) === theme, /theme=(dark|light)/.test(asked), asked);
+    const before = await now();
+    await page.locator("#theme").click();
+    assert.notEqual(await now(), before);
+    assert.deepEqual(trouble, []);
+    await close();
+  }
+});
+
 test("everything that can be pressed has a name, and focus reaches the controls in order", async () => {
   const nameless = await page.evaluate(() =>
     [...document.querySelectorAll("button, select, input")].filter((e) => {

@@ -7,8 +7,8 @@
 #include <array>
 #include <filesystem>
 
+#include "invar/geom/unit_quaternion.hpp"
 #include "invar/io/csv.hpp"
-#include "invar/io/quaternion.hpp"
 #include "invar/io/recorded_columns.hpp"
 #include "invar/run/sink.hpp"
 

@@ -77,7 +77,7 @@ Edit read_kind(const TomlTable& t, const std::string& kind, const std::string& f
 std::string key_of(const TomlTable& t, const std::string& what) {
   const std::pair<const char*, const char*> words[] = {
       {"under control", "kind"},  {"at_parent", "at_parent"}, {"at_child", "at_child"}, {"coefficient", "polynomial"},
-      {"'within'", "within"},     {"coordinates", "q"},       {"no payload", "name"},   {"attached to", "name"},
+      {"'within'", "within"},     {"coordinate", "q"},        {"no payload", "name"},   {"attached to", "name"},
       {"mass", "mass"},           {"inertia", "inertia"},     {"frame '", "frame"},     {"joint '", "joint"},
       {"coupling '", "coupling"}, {"body '", "body"}};
   for (const auto& [word, key] : words)

@@ -87,7 +87,7 @@ Result<Scenario> read(const TomlTable& root, const std::string& path, std::vecto
   s.model = std::make_shared<const Model>(std::move(*model));
   s.spec = std::make_shared<const ModelSpec>(std::move(*spec));
   check_pair(root, s);
-  s.start = read_start(root, *s.model);
+  s.start = read_start(root, *s.spec, *s.model);
   // A start that the scenario does not tell is the model's: refused where `check` refuses it.
   if (s.start.where.empty()) {
     s.start.where = start_place(*s.spec);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "invar/io/quaternion.hpp"
+#include "invar/io/model_parts.hpp"
 #include "invar/io/scenario_parts.hpp"
+#include "invar/model/coordinates.hpp"
 
 namespace invar {
 
@@ -41,7 +42,16 @@ void read_window(const TomlTable& table, const Model& model, Law& law) {
   if (law.from > law.to) table.refuse("to", "the window ends before it begins");
 }
 
-bool has_quaternion(const Joint& joint) { return joint.nq > joint.nv; }
+std::vector<double> numbers_of(const Quat& q) { return {q.w(), q.x(), q.y(), q.z()}; }
+
+// q or v of a joint.
+std::vector<double> read_target(const TomlTable& table, const std::string& field, const Joint& joint) {
+  if (field == "v") return table.numbers(field, static_cast<std::size_t>(joint.nv));
+  const auto q = written_coordinates(joint.kind, joint.name, read_coordinates(table, field), {}, field);
+  if (q) return {q->begin(), q->end()};
+  table.refuse(field, q.error().what);
+  return std::vector<double>(static_cast<std::size_t>(joint.nq));
+}
 
 // { body = "b", p = [..], within = 1e-6 } or { joint = "j", q = [..], v = [..], within = 1e-6 }: a law per field.
 void read_final(const TomlTable& table, const Model& model, Law law, std::vector<Law>& out) {
@@ -61,16 +71,11 @@ void read_final(const TomlTable& table, const Model& model, Law law, std::vector
   for (const char* field : {"p", "q", "v", "w"}) {
     const bool of_joint = field[0] == 'q' || field[0] == 'v';
     if ((!body && !of_joint) || !table.has(field)) continue;
-    std::size_t size = field[0] == 'q' ? 4 : 3;
-    if (!body) {
-      const Joint& j = model.joints()[static_cast<std::size_t>(law.joint)];
-      size = static_cast<std::size_t>(field[0] == 'q' ? j.nq : j.nv);
-    }
     law.field = field;
-    law.target = table.numbers(field, size);
-    if (field[0] == 'q' && (body || has_quaternion(model.joints()[static_cast<std::size_t>(law.joint)])))
-      if (const double length = make_unit(law.target.data() + size - 4); length != 1)
-        table.refuse(field, fmt::format("the quaternion of 'final' has norm {:g}, not 1", length));
+    if (body)
+      law.target = field[0] == 'q' ? numbers_of(table.quaternion("q")) : table.numbers(field, 3);
+    else
+      law.target = read_target(table, field, model.joints()[static_cast<std::size_t>(law.joint)]);
     add(table, field, law, out);
   }
   if (out.size() == before) table.refuse("", "'final' needs the values to be reached: p, q, v, w of a body or q, v of a joint");

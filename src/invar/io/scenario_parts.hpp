@@ -13,7 +13,7 @@ Method read_method(const TomlTable& root);
 /// Whether a method chooses its steps itself; false for a word that is none.
 bool adaptive(const std::string& integrator);
 Sampling read_sampling(const TomlTable& root, const Method& method);
-Start read_start(const TomlTable& root, const Model& model);
+Start read_start(const TomlTable& root, const ModelSpec& spec, const Model& model);
 /// [[disturbance]] and [[effort]]; names are those of the first model that has them. The seed is that of random signals.
 std::vector<std::shared_ptr<const Environment>> read_environments(const TomlTable& root,
                                                                   const std::vector<std::shared_ptr<const Model>>& models,

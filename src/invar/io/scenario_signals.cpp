@@ -182,6 +182,18 @@ std::shared_ptr<const Environment> read_drives(const TomlTable& root, const Mode
   if (specs.empty()) return nullptr;
   const auto drive = *Drive::build(model, specs);
   place_driven(root, model, *drive, t, start);
+  // A refused drive is told where it stands, anything else about the start where that does.
+  std::vector<std::pair<std::string, std::string>> places;
+  for (std::size_t d = 0; d < tables.size(); ++d) {
+    const Drive::Aim aim = drive->aims(t)[d];
+    const std::string name = freedom_name(model.joints()[static_cast<std::size_t>(aim.joint)], aim.freedom);
+    places.emplace_back(fmt::format("the drive of joint '{}'", name), tables[d].where("joint"));
+  }
+  start.place = [places, other = start.place, where = start.where](const std::string& sentence) {
+    for (const auto& [who, place] : places)
+      if (sentence.starts_with(who)) return place;
+    return other ? other(sentence) : where;
+  };
   if (const auto bodies = bodies_at(model, start))
     if (const std::string why = drive->objection(t, *bodies); !why.empty()) tables.back().refuse("joint", why);
   return drive;

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "invar/io/quaternion.hpp"
+#include "invar/io/model_parts.hpp"
 #include "invar/io/scenario_parts.hpp"
+#include "invar/model/coordinates.hpp"
 
 namespace invar {
 
 namespace {
 
-void read_joint(const TomlTable& table, const Joint& joint, Start& start) {
+void read_joint(const TomlTable& table, const JointSpec& spec, const Joint& joint, Start& start) {
   if (table.has("q")) {
-    const auto q = table.numbers("q", static_cast<std::size_t>(joint.nq));
-    for (std::size_t i = 0; i < q.size() && q.size() == static_cast<std::size_t>(joint.nq); ++i)
-      start.joints.q[joint.q0 + static_cast<int>(i)] = q[i];
-    // The last four coordinates of ball and free joints are a quaternion.
-    if (joint.nq > joint.nv && q.size() == static_cast<std::size_t>(joint.nq))
-      if (const double length = make_unit(start.joints.q.data() + joint.q0 + joint.nq - 4); length != 1)
-        table.refuse("q", fmt::format("the quaternion of joint '{}' has norm {:g}, not 1", joint.name, length));
+    const auto q = start_from(spec, read_coordinates(table, "q"), {}, "q");
+    if (!q)
+      table.refuse("q", q.error().what);
+    else
+      start.joints.q.segment(joint.q0, joint.nq) = *q;
   }
   if (table.has("v")) {
     const auto v = table.numbers("v", static_cast<std::size_t>(joint.nv));
@@ -25,7 +24,7 @@ void read_joint(const TomlTable& table, const Joint& joint, Start& start) {
   }
 }
 
-void read_joints(const TomlTable& table, const Model& model, Start& start) {
+void read_joints(const TomlTable& table, const ModelSpec& spec, const Model& model, Start& start) {
   start.named.assign(model.joints().size(), false);
   start.no_rate.assign(model.joints().size(), false);
   for (const std::string& name : table.keys()) {
@@ -38,8 +37,9 @@ void read_joints(const TomlTable& table, const Model& model, Start& start) {
     start.named[static_cast<std::size_t>(*j)] = true;
     const auto entry = table.table(name);
     if (!entry) continue;
-    read_joint(*entry, model.joints()[static_cast<std::size_t>(*j)], start);
-    start.no_rate[static_cast<std::size_t>(*j)] = !entry->has("v");
+    const auto i = static_cast<std::size_t>(*j);
+    read_joint(*entry, spec.joints[i], model.joints()[i], start);
+    start.no_rate[i] = !entry->has("v");
   }
   start.joints.name(model, start.named);
 }
@@ -68,7 +68,7 @@ void read_bodies(const TomlTable& table, const Model& model, Start& start) {
 
 }  // namespace
 
-Start read_start(const TomlTable& root, const Model& model) {
+Start read_start(const TomlTable& root, const ModelSpec& spec, const Model& model) {
   Start start(model);
   const auto table = root.table("initial");
   if (!table) return start;
@@ -82,7 +82,7 @@ Start read_start(const TomlTable& root, const Model& model) {
     table->refuse("bodies", "say the start by joints or by bodies, not by both");
     return start;
   }
-  if (joints) read_joints(*joints, model, start);
+  if (joints) read_joints(*joints, spec, model, start);
   if (bodies) read_bodies(*bodies, model, start);
   return start;
 }

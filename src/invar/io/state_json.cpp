@@ -8,8 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "invar/io/quaternion.hpp"
+#include "invar/geom/unit_quaternion.hpp"
 #include "invar/io/text_file.hpp"
+#include "invar/model/coordinates.hpp"
 
 namespace invar {
 
@@ -49,7 +50,9 @@ Result<Json> parse(const std::string& text, const std::string& source) {
 
 std::string numbers_text(std::size_t n) { return fmt::format("{} number{}", n, n == 1 ? "" : "s"); }
 
-Result<std::vector<double>> numbers(const Json& json, std::size_t size, const std::string& what, const std::string& source) {
+// Without a size, any number of them.
+Result<std::vector<double>> numbers(const Json& json, std::optional<std::size_t> size, const std::string& what,
+                                    const std::string& source) {
   std::vector<double> out;
   if (json.is_number()) {
     out.push_back(json.get<double>());
@@ -59,9 +62,10 @@ Result<std::vector<double>> numbers(const Json& json, std::size_t size, const st
       out.push_back(item.get<double>());
     }
   } else {
-    return bad(source, fmt::format("{}: expected {}, found {}", what, numbers_text(size), json.type_name()));
+    return bad(source, fmt::format("{}: expected {}, found {}", what, size ? numbers_text(*size) : "numbers", json.type_name()));
   }
-  if (out.size() != size) return bad(source, fmt::format("{}: expected {}, found {}", what, numbers_text(size), out.size()));
+  if (size && out.size() != *size)
+    return bad(source, fmt::format("{}: expected {}, found {}", what, numbers_text(*size), out.size()));
   for (const double x : out)
     if (!std::isfinite(x)) return bad(source, fmt::format("{}: a number is not finite", what));
   return out;
@@ -136,12 +140,11 @@ Result<Start> read_joints(const Model& model, const Json& json, const std::strin
     start.named[static_cast<std::size_t>(k)] = true;
     start.no_rate[static_cast<std::size_t>(k)] = !entry.contains("v");
     if (entry.contains("q")) {
-      auto q = numbers(entry["q"], static_cast<std::size_t>(joint.nq), what + " q", source);
-      if (!q) return tl::unexpected(q.error());
-      std::copy(q->begin(), q->end(), start.joints.q.data() + joint.q0);
-      if (joint.nq > joint.nv)
-        if (auto fine = unit(start.joints.q.data() + joint.q0 + joint.nq - 4, what, source); !fine)
-          return tl::unexpected(fine.error());
+      auto written = numbers(entry["q"], {}, what + " q", source);
+      if (!written) return tl::unexpected(written.error());
+      const auto q = written_coordinates(joint.kind, name, *written, {}, "q");
+      if (!q) return bad(source, q.error().what);
+      start.joints.q.segment(joint.q0, joint.nq) = *q;
     }
     if (entry.contains("v")) {
       auto v = numbers(entry["v"], static_cast<std::size_t>(joint.nv), what + " v", source);

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "invar/io/quaternion.hpp"
+#include "invar/geom/unit_quaternion.hpp"
 #include "invar/io/text_file.hpp"
 #include "invar/io/toml_tree.hpp"
 #include "invar/model/model.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/model/coordinates.hpp"
 #include "invar/model/joint/kinds.hpp"
 #include "invar/model/live_model.hpp"
 #include "invar/model/model_check.hpp"

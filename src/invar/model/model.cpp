@@ -5,6 +5,7 @@
 
 #include "invar/base/check.hpp"
 #include "invar/model/arms.hpp"
+#include "invar/model/coordinates.hpp"
 #include "invar/model/edit.hpp"
 #include "invar/model/model_check.hpp"
 
@@ -56,16 +57,9 @@ Flaw set_initial(const ModelSpec& spec, const Index& names, const std::vector<Jo
       return error_at(spec.where, field, "[initial] names joint '{}', which does not exist{}", joint, suggestion(joint, names));
     const auto i = static_cast<std::size_t>(it->second);
     const Joint& j = joints[i];
-    const auto values = coordinates_from(j.spec_kind, joint, numbers, spec.where, field);
+    const auto values = start_from(spec.joints[i], numbers, spec.where, field);
     if (!values) return values.error();
-    if (!spec.joints[i].locked) {
-      q.segment(j.q0, j.nq) = *values;
-      continue;
-    }
-    const auto held = coordinates_from(j.spec_kind, joint, spec.joints[i].locked_at, spec.where, field);
-    if (held && values->size() > 0 && (*held - *values).lpNorm<Eigen::Infinity>() > 1e-12)
-      return error_at(spec.where, field, "joint '{}' is locked, but [initial] puts it elsewhere; move it there with locked_at",
-                      joint);
+    q.segment(j.q0, j.nq) = *values;
   }
   return {};
 }

@@ -50,11 +50,6 @@ Inertia whole_inertia(const ModelSpec& spec, std::size_t body);
 /// Everything about a joint besides the names of its bodies: axes, numbers per freedom, signs, limits.
 Flaw check_joint(const JointSpec& joint);
 
-/// Coordinates q of a joint from the numbers of a file: as many as the kind has; for spherical joints also a rotation vector.
-/// Quaternions are made unit within 1e-6 and refused otherwise. Empty: zero (identity).
-Result<VecX> coordinates_from(JointKind kind, const std::string& joint, const std::vector<double>& numbers, const Where& where,
-                              const std::string& field);
-
 /// Frames F and M as computations need them: turned so that the axis is z, and M where a locked joint holds it.
 struct JointFrames {
   Pose X_PF, X_CM;

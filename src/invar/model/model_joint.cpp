@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "invar/model/coordinates.hpp"
 #include "invar/model/joint/kinds.hpp"
 #include "invar/model/model_check.hpp"
 
@@ -18,14 +19,6 @@ namespace invar {
 namespace {
 
 bool has_axis(JointKind kind) { return kind != JointKind::Fixed && kind != JointKind::Spherical && kind != JointKind::Free; }
-
-const char* order_of_coordinates(JointKind kind) {
-  switch (kind) {
-    case JointKind::Spherical: return " (a quaternion, scalar first) or 3 (a rotation vector)";
-    case JointKind::Free: return " (position, then quaternion, scalar first)";
-    default: return "";
-  }
-}
 
 /// A unit vector within 1e-6 is made exact (beyond round-off with a warning); anything else is refused.
 Result<Vec3> unit_axis(const JointSpec& joint, const Vec3& axis, const char* field, Warnings* warnings) {
@@ -89,41 +82,6 @@ Passive passive_of(const JointSpec& spec, std::size_t k) {
 }
 
 }  // namespace
-
-Result<VecX> coordinates_from(JointKind kind, const std::string& joint, const std::vector<double>& numbers, const Where& where,
-                              const std::string& field) {
-  const int n = coordinates(kind);
-  const int size = static_cast<int>(numbers.size());
-  VecX q = VecX::Zero(n);
-  const int scalar = kind == JointKind::Spherical ? 0 : (kind == JointKind::Free ? 3 : -1);  // where a quaternion starts
-  if (scalar >= 0) q[scalar] = 1;
-  if (size == 0) return q;
-  for (const double x : numbers)
-    if (!std::isfinite(x))
-      return tl::unexpected(error_at(where, field, "joint '{}': a coordinate is not a finite number", joint));
-
-  // A rotation vector in place of a quaternion.
-  if (kind == JointKind::Spherical && size == 3) {
-    const Vec3 u(numbers[0], numbers[1], numbers[2]);
-    if (!(u.norm() <= 1e6))
-      return tl::unexpected(error_at(where, field, "joint '{}': a rotation vector of more than 1e6 rad says no attitude", joint));
-    const Quat r = exp_so3(u);
-    q << r.w(), r.x(), r.y(), r.z();
-    return q;
-  }
-  if (size != n)
-    return tl::unexpected(error_at(where, field, "{} joint '{}': expected {} coordinates{}, found {}", name(kind), joint, n,
-                                   order_of_coordinates(kind), size));
-  for (int k = 0; k < n; ++k) q[k] = numbers[static_cast<std::size_t>(k)];
-  if (scalar < 0) return q;
-
-  const double norm = q.tail<4>().norm();
-  if (!(std::abs(norm - 1) <= 1e-6))
-    return tl::unexpected(
-        error_at(where, field, "joint '{}': the quaternion (scalar first) is not unit, its length is {:.9g}", joint, norm));
-  q.tail<4>() /= norm;
-  return q;
-}
 
 Result<JointFrames> make_frames(const JointSpec& spec, Warnings* warnings) {
   const auto T = turn(spec, warnings);

@@ -166,7 +166,9 @@ std::string Resolution::sentence(const Tally& tally, const std::string& further)
         fmt::format("steps of {:.3g} s are too long for {} (rate {:.3g}/s, step x rate = {:.3g} at t = {:g} s, at most {:g})",
                     worst_.step, worst_.what, worst_.rate, worst_.value, worst_.t, kResolved));
   const double off = tally.power_balance, energies = tally.turned_over();
-  if (has_energy_ && !(off <= kBalance * energies) && !(off <= kRounding * tally.energy_size))
+  if (has_energy_ && !(std::isfinite(off) && std::isfinite(tally.energy_size)))
+    causes.push_back("its energies are not finite numbers");
+  else if (has_energy_ && !(off <= kBalance * energies) && !(off <= kRounding * tally.energy_size))
     causes.push_back(fmt::format("{:.3g} J appeared or vanished, {:.3g} % of the energies turned over", off,
                                  energies > 0 ? 100 * off / energies : 100.0));
   else if (const auto part = parts_.above(kBalance, kRounding, has_energy_))
