@@ -12,12 +12,15 @@
 namespace invar {
 namespace {
 
+double largest_moment(const Inertia& inertia) {
+  return Eigen::SelfAdjointEigenSolver<Mat3>(inertia.I_C, Eigen::EigenvaluesOnly).eigenvalues()[2];
+}
+
 // sᵀ K_d s >= rate |s|²_M: the smallest over bodies and directions.
 double rate_of(const Model& model, const PortGains& gains) {
   double rate = std::numeric_limits<double>::infinity();
   for (const Body& b : model.bodies()) {
-    const Vec3 moments = Eigen::SelfAdjointEigenSolver<Mat3>(b.inertia.I_C, Eigen::EigenvaluesOnly).eigenvalues();
-    rate = std::min({rate, gains.rate + gains.linear / b.inertia.mass, gains.rate + gains.angular / moments[2]});
+    rate = std::min({rate, gains.rate + gains.linear / b.inertia.mass, gains.rate + gains.angular / largest_moment(b.inertia)});
   }
   return rate;
 }
@@ -118,7 +121,7 @@ Verdict PortLaw::law(Instant at, const Bodies& bodies) {
                         bodies[b].w_WB.cross(spun(body, bodies[b], nu_r_[b].alpha_WB)) - gains_.angular * s_[b].alpha_WB;
     port_[b] = {moment - own_[b].moment, force - own_[b].force};
   }
-  if (gains_.integrates()) integrate(at.t);
+  if (gains_.integrates()) integrate(at.t, bodies);
   if (observer_.on()) {
     if (const Verdict verdict = observer_.look(at.t, inverse_, own_, port_, no_efforts_); !verdict.ok()) return verdict;
     observed_ = observer_.load();
@@ -129,12 +132,21 @@ Verdict PortLaw::law(Instant at, const Bodies& bodies) {
   return {};
 }
 
-void PortLaw::integrate(double t) {
+// What of s a body's turns are summed from: World components, or with κ_i M those in its own axes, so that ½ zᵀ M z changes by
+// zᵀ M s alone.
+Vec3 PortLaw::summed_turn(std::size_t b, const Bodies& bodies) const {
+  return gains_.integral_rate > 0 ? Vec3(bodies[b].q_WB.conjugate() * s_[b].alpha_WB) : s_[b].alpha_WB;
+}
+
+void PortLaw::integrate(double t, const Bodies& bodies) {
+  const double rate = gains_.integral_rate;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const auto block = 6 * static_cast<Eigen::Index>(b);
-    z_[b] = {integral_.at<3>(t, block, s_[b].a_WC), integral_.at<3>(t, block + 3, s_[b].alpha_WB)};
-    port_[b].force -= gains_.integral_linear * z_[b].a_WC;
-    port_[b].moment -= gains_.integral_angular * z_[b].alpha_WB;
+    z_[b] = {integral_.at<3>(t, block, s_[b].a_WC), integral_.at<3>(t, block + 3, summed_turn(b, bodies))};
+    if (rate > 0) z_[b].alpha_WB = bodies[b].q_WB * z_[b].alpha_WB;
+    const Body& body = model_.bodies()[b];
+    port_[b].force -= (gains_.integral_linear + rate * body.inertia.mass) * z_[b].a_WC;
+    port_[b].moment -= gains_.integral_angular * z_[b].alpha_WB + rate * spun(body, bodies[b], z_[b].alpha_WB);
   }
 }
 
@@ -149,8 +161,11 @@ void PortLaw::settle(Instant at, const Bodies& bodies) {
   if (!gains_.integrates()) return;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const auto block = 6 * static_cast<Eigen::Index>(b);
-    const double linear = integral_.take<3>(at.t, block, s_[b].a_WC, gains_.most_force / gains_.integral_linear);
-    const double angular = integral_.take<3>(at.t, block + 3, s_[b].alpha_WB, gains_.most_moment / gains_.integral_angular);
+    const Inertia& inertia = model_.bodies()[b].inertia;
+    const double per_shift = gains_.integral_linear + gains_.integral_rate * inertia.mass;
+    const double per_turn = gains_.integral_angular + gains_.integral_rate * largest_moment(inertia);
+    const double linear = integral_.take<3>(at.t, block, s_[b].a_WC, gains_.most_force / per_shift);
+    const double angular = integral_.take<3>(at.t, block + 3, summed_turn(b, bodies), gains_.most_moment / per_turn);
     certificate_.look(bounded_, at.t, std::max(linear, angular) - 1, static_cast<int>(b));
   }
   integral_.taken(at.t);
@@ -242,9 +257,10 @@ void PortLaw::witness(const Witness& seen) {
     promised += s.dot(d) + z.dot(n) - gains_.linear * s.squaredNorm() - gains_.angular * z.squaredNorm() -
                 gains_.rate * (body.inertia.mass * s.squaredNorm() + z.dot(spun(body, at, z)));
     if (gains_.integrates()) {
-      const double k = gains_.integral_linear, c = gains_.integral_angular;
-      held += 0.5 * (k * z_[b].a_WC.squaredNorm() + c * z_[b].alpha_WB.squaredNorm());
-      V_dot += k * z_[b].a_WC.dot(s) + c * z_[b].alpha_WB.dot(z);
+      const Vec3 pull = (gains_.integral_linear + gains_.integral_rate * body.inertia.mass) * z_[b].a_WC;
+      const Vec3 turn = gains_.integral_angular * z_[b].alpha_WB + gains_.integral_rate * spun(body, at, z_[b].alpha_WB);
+      held += 0.5 * (pull.dot(z_[b].a_WC) + turn.dot(z_[b].alpha_WB));
+      V_dot += pull.dot(s) + turn.dot(z);
     }
     disturbance_[b] = {n, d};
     moved_[b] = {at.v_WC, at.w_WB};

@@ -17,6 +17,8 @@ struct PortGains {
   /// K_i, isotropic: -K_i ∫ s dt against constant disturbances (docs/papers.md A15).
   double integral_linear = 0;   ///< N/m
   double integral_angular = 0;  ///< N m
+  /// κ_i of K_i = κ_i M, 1/s², in their place: every direction the same. Turns are then summed in body axes, in which M rests.
+  double integral_rate = 0;
   /// The most that the integral may push with on a body.
   double most_force = std::numeric_limits<double>::infinity();   ///< N
   double most_moment = std::numeric_limits<double>::infinity();  ///< N m
@@ -24,7 +26,7 @@ struct PortGains {
   double observer = 0;        ///< k_o, 1/s: of a momentum observer, whose r is taken off the command; 0: none
   RemainderBound bound = {};  ///< what is known of the loop's remainder before it runs
 
-  bool integrates() const { return integral_linear > 0 || integral_angular > 0; }
+  bool integrates() const { return integral_linear > 0 || integral_angular > 0 || integral_rate > 0; }
 };
 
 /// The laws of paper A: a reference velocity ν_r of all bodies, and a wrench on every body that makes ν follow it,
@@ -66,7 +68,8 @@ class PortLaw : public ControlLaw {
 
  private:
   Verdict law(Instant at, const Bodies& bodies);
-  void integrate(double t);
+  void integrate(double t, const Bodies& bodies);
+  Vec3 summed_turn(std::size_t b, const Bodies& bodies) const;
   double size_of(const Port& port);
   void weigh_terms(const Witness& seen);
   void look_at_disturbance(double t);
