@@ -70,6 +70,8 @@ class ControlLaw {
   virtual const Remainder* remainder() const { return nullptr; }
   /// What it keeps away from, to be drawn.
   virtual std::span<const Obstacle> obstacles() const { return {}; }
+  /// What happened to it on the way, in sentences; after the run.
+  virtual std::vector<std::string> notes() const { return {}; }
   /// Where its readings belong, to be drawn: references "reference_<task>", stiffnesses "stiffness".
   virtual std::vector<Mark> marks() const { return {}; }
 

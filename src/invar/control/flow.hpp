@@ -40,6 +40,8 @@ class Flow {
   /// What a meter says, m/s; nothing where there is none.
   std::optional<Vec3> measured(Instant at) const;
   bool is_measured() const { return spec_.measured.has_value(); }
+  /// Its meter jumps from one error to the next.
+  bool meter_errs() const { return spec_.measured && spec_.measured->deviation > 0; }
 
  private:
   explicit Flow(FlowSpec spec) : spec_(std::move(spec)) {}

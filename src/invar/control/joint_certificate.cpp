@@ -6,7 +6,7 @@
 //   PD and gravity   V = ½ ėᵀ Γ ė + ½ eᵀ P e        V̇ = ėᵀ (Q + P e + d - r),   r = Γ q̈_d + C q̇_d - Q_e
 // With the reference at rest the last is -ėᵀ D ė and what dampers of the mechanism take. Integral action adds ½ zᵀ K_i z to the
 // first; V of the other two need not fall then. K_d is K, and the rate times Γ where one is given. With an observer d - 𝒥ᵀ r
-// stands in the place of d. The remainder e is what each equation of errors leaves over, κ sat(s/ε) not counted, since that only
+// stands in the place of d, and with a known load d + 𝒥ᵀ(f(ν) - f(ν_r)). The remainder e is what each equation of errors leaves over, κ sat(s/ε) not counted, since that only
 // helps:
 //   sliding          e = Γ (q̈ - q̈_r) + C s + K_d s + κ sat(s/ε)
 //   computed torque  e = Γ (ë + D ė + P e)
@@ -78,6 +78,11 @@ void JointLaw::state_readings() {
     found_ = read({"observed", "N/sqrt(kg)", "|r|_A of the load that the momentum observer finds"});
     missed_ = read({"unobserved", "N/sqrt(kg)", "|d - r|_A, what it has not found"});
   }
+  if (known_load_.on()) learned_ = read({"learned", "N/sqrt(kg)", "|f|_A of the learned load as the command takes it off"});
+  if (known_load_.has_generic()) {
+    leverage_ = read({"leverage", "1", "how far the motion is outside of the training data: generic terms fade out from 1 to 2"});
+    in_use_ = read({"generic_in_use", "1", "1; 0 once the fallback has dropped the generic terms"});
+  }
   wanted_at_ = values().size();
   for (const Tracking& t : tracking_) read({"reference_" + t.name, t.unit, "where the freedom is wanted"});
 }
@@ -106,6 +111,7 @@ void JointLaw::state_clauses() {
         {"integral_within_limit", "how far the integral is beyond what it may push with, over that", "1", 0, names});
   if (observer_.on())
     resolved_ = certificate_.add({"observer_is_resolved", "time between two looks of the observer, times its rate", "1", 1, {}});
+  known_load_.state(certificate_, spec_.bound.known());
   remainder_.state(certificate_);
 }
 
@@ -154,7 +160,8 @@ JointLaw::Fall JointLaw::sliding_fall() {
   weigh(s_);
   const double square = weighed_.dot(s_);
   fall.V = 0.5 * square, fall.rate = weighed_.dot(vdot_ - a_r_) - weighed_.dot(free_);
-  fall.promised = s_.dot(d_) - s_.dot(Q_r_) - spec_.rate * square, fall.power = spec_.rate * square;
+  fall.helped = s_.dot(helps_);
+  fall.promised = s_.dot(d_) + fall.helped - s_.dot(Q_r_) - spec_.rate * square, fall.power = spec_.rate * square;
   fall.outside = 0, fall.within = 0, fall.speed = std::sqrt(square);
   free_ = vdot_ - a_r_ - free_ + spec_.rate * s_;
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
@@ -176,8 +183,10 @@ JointLaw::Fall JointLaw::sliding_fall() {
 JointLaw::Fall JointLaw::linear_fall() {
   Fall fall;
   fall.V = fall.rate = fall.promised = fall.power = fall.outside = fall.within = 0;
-  pulled_ = d_ - Q_r_;
-  free_.noalias() = mobility_ * pulled_;  // Γ⁻¹ (d - 𝒥ᵀ r)
+  free_.noalias() = mobility_ * helps_;
+  fall.helped = e_dot_.dot(free_);
+  pulled_ = d_ + helps_ - Q_r_;
+  free_.noalias() = mobility_ * pulled_;  // Γ⁻¹ (d + what helps - 𝒥ᵀ r)
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     const JointAim& aim = spec_.aims[i];
@@ -200,7 +209,7 @@ JointLaw::Fall JointLaw::resting_fall() {
   if (!free_acceleration(w_, false, free_).ok()) return fall;
   weigh(e_dot_);
   fall.V = 0.5 * weighed_.dot(e_dot_), fall.rate = weighed_.dot(vdot_ - a_d_) - weighed_.dot(free_);
-  fall.speed = std::sqrt(2 * fall.V);
+  fall.speed = std::sqrt(2 * fall.V), fall.helped = e_dot_.dot(helps_);
   pulled_ = vdot_ - a_d_ - free_ + spec_.rate * e_dot_;
   // r = Γ (q̈_d - a_0(ν, ν_d)).
   field_of(v_d_, w_);
@@ -223,7 +232,7 @@ JointLaw::Fall JointLaw::resting_fall() {
 void JointLaw::witness(const Witness& seen) {
   Verdict verdict = look(seen.t, seen.bodies);
   if (verdict.ok()) verdict = law(seen.t);
-  if (verdict.ok()) known(false), verdict = free_acceleration(nu_, true, free_);
+  if (verdict.ok()) taken_ = known_, know_at_motion(seen.t), verdict = free_acceleration(nu_, true, free_);
   certificate_.look(defined_, seen.t, verdict.ok() ? 0 : 1);
   if (!verdict.ok()) return;
   // d = Γ (q̈ - a_0(ν, ν)) - Q with the accelerations that the plant has.
@@ -235,10 +244,11 @@ void JointLaw::witness(const Witness& seen) {
   weigh(free_);
   d_ = weighed_ - Q_;
   weigh_forces(seen);
+  if (known_load_.on()) weigh_help();
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     const double size = std::abs(d_[k]);
-    keep_largest(largest_d_[k], size);
+    keep_largest(largest_d_[k], std::abs(d_[k] + helps_[k]));
     if (robust_ >= 0)
       certificate_.look(robust_, seen.t, size - (is_robust() ? spec_.aims[i].robust : 0.0), static_cast<int>(i),
                         round_off(at_play_[k]));
@@ -258,6 +268,32 @@ void JointLaw::witness(const Witness& seen) {
   show(remains_, fall.remainder);
   remainder_.look(seen.t, fall.remainder, fall.speed, certificate_);
   if (observer_.on()) look_at_observer();
+  if (known_load_.on()) look_at_known(seen, fall);
+}
+
+// 𝒥ᵀ of a port: Γ times what it does along the columns of 𝒥 Γ⁻¹, which is left in free_.
+void JointLaw::weigh_port(const Port& port) {
+  for (std::size_t i = 0; i < Y_.size(); ++i) {
+    double& along = free_[static_cast<Eigen::Index>(i)] = 0;
+    for (std::size_t b = 0; b < port.size(); ++b)
+      along += port[b].force.dot(Y_[i][b].a_WC) + port[b].moment.dot(Y_[i][b].alpha_WB);
+  }
+  weigh(free_);
+}
+
+void JointLaw::weigh_help() {
+  for (std::size_t b = 0; b < taken_.size(); ++b) port_[b] = known_[b] - taken_[b];
+  weigh_port(port_);
+  helps_ = weighed_;
+}
+
+void JointLaw::look_at_known(const Witness& seen, const Fall& fall) {
+  const LoadMotion reference{seen.t, seen.bodies, reference_};
+  weigh_port(known_load_.at(reference));
+  show(learned_, weighed_size(free_));
+  const double leverage = known_load_.look_at_data({seen.t, seen.bodies, nu_}, reference, certificate_);
+  if (known_load_.has_generic()) show(leverage_, leverage), show(in_use_, known_load_.in_use() ? 1 : 0);
+  known_load_.look_at_help(seen.t, fall.helped, round_off(fall.power), certificate_);
 }
 
 void JointLaw::look_at_observer() {

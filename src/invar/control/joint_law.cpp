@@ -31,13 +31,16 @@ JointLaw::JointLaw(const Model& model, JointLawSpec spec)
       remainder_(spec_.bound, is_sliding() ? spec_.rate : 0.0),
       own_(known_),
       no_port_(known_),
-      efforts_(unit_) {
+      efforts_(unit_),
+      known_load_(model, spec_.known),
+      reference_(w_),
+      taken_(known_) {
   const auto n = static_cast<Eigen::Index>(spec_.aims.size());
   mobility_ = MatX::Identity(n, n);
   factor_.compute(mobility_);
   eigen_.compute(mobility_);
   wanted_ = e_ = e_dot_ = s_ = v_ = v_d_ = v_r_ = a_d_ = a_r_ = a_0_ = Q_ = d_ = largest_d_ = weighed_ = z_ = VecX::Zero(n);
-  vdot_ = free_ = at_play_ = pushed_ = Q_r_ = pulled_ = wanted_;
+  vdot_ = free_ = at_play_ = pushed_ = Q_r_ = pulled_ = helps_ = wanted_;
   gamma_ = mobility_;
   for (const JointAim& aim : spec_.aims) {
     integrates_ = integrates_ || aim.integral > 0;
@@ -98,6 +101,20 @@ void JointLaw::known(bool at_rest) {
   inverse_.add_own_forces(at_rest, known_);
 }
 
+// Everything at the velocities of the reference.
+void JointLaw::know_at_reference(Instant at) {
+  field_of(is_sliding() ? v_r_ : v_d_, reference_);
+  for (Wrench& w : known_) w = Wrench{};
+  inverse_.add_own_forces(reference_, known_);
+  known_load_.add({at, inverse_.bodies(), reference_}, known_);
+}
+
+// Everything at those of the motion.
+void JointLaw::know_at_motion(Instant at) {
+  known(false);
+  if (known_load_.on()) known_load_.add({at, inverse_.bodies(), nu_}, known_);
+}
+
 // a_0: M x = F - C(ν) w + reactions, J x = -J̇ w, read at the freedoms. Without forces it is -Γ⁻¹ C q̇_w.
 Verdict JointLaw::free_acceleration(const Accelerations& w, bool forces, VecX& a) {
   const Bodies& bodies = inverse_.bodies();
@@ -142,14 +159,17 @@ double JointLaw::saturated(std::size_t i) const {
 }
 
 // The efforts into Q_, after look.
-Verdict JointLaw::law(double t) {
+Verdict JointLaw::law(Instant at) {
   const bool sliding = is_sliding();
-  known(spec_.kind == Kind::PdGravity);
+  if (known_load_.on())
+    know_at_reference(at);
+  else
+    known(spec_.kind == Kind::PdGravity);
   VecX& reference = d_;  // accelerations asked for; d_ is free here
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     const JointAim& aim = spec_.aims[i];
-    if (integrates_) z_.segment<1>(k) = integral_.at<1>(t, k, s_.segment<1>(k));
+    if (integrates_) z_.segment<1>(k) = integral_.at<1>(at.t, k, s_.segment<1>(k));
     if (sliding) reference[k] = a_r_[k];
     if (spec_.kind == Kind::ComputedTorque)
       reference[k] = a_d_[k] - aim.damping * e_dot_[k] - aim.stiffness * e_[k] - aim.integral * z_[k];
@@ -175,33 +195,30 @@ Verdict JointLaw::law(double t) {
   }
   if (spec_.rate > 0) weigh(sliding ? s_ : e_dot_), Q_ -= spec_.rate * weighed_;
   if (observer_.on())
-    if (const Verdict verdict = observe(t); !verdict.ok()) return verdict;
+    if (const Verdict verdict = observe(at); !verdict.ok()) return verdict;
   return Q_.allFinite() ? Verdict{} : Verdict{Status::NotFinite, -1, spec_.aims[0].joint, 0};
 }
 
 // 𝒥ᵀ r off the efforts: Γ⁻¹ 𝒥ᵀ r is what r does along the columns of 𝒥 Γ⁻¹.
-Verdict JointLaw::observe(double t) {
-  for (Wrench& w : own_) w = Wrench{};
-  inverse_.add_own_forces(false, own_);
+Verdict JointLaw::observe(Instant at) {
+  taken_ = known_;
+  know_at_motion(at);
+  own_ = known_, known_ = taken_;
   efforts_.setZero();
   for (std::size_t i = 0; i < spec_.aims.size(); ++i)
     efforts_[model_.joints()[static_cast<std::size_t>(spec_.aims[i].joint)].v0 + spec_.aims[i].freedom] =
         Q_[static_cast<Eigen::Index>(i)];
-  if (const Verdict verdict = observer_.look(t, inverse_, own_, no_port_, efforts_); !verdict.ok()) return verdict;
-  for (std::size_t i = 0; i < Y_.size(); ++i) {
-    double& along = free_[static_cast<Eigen::Index>(i)] = 0;
-    for (std::size_t b = 0; b < own_.size(); ++b)
-      along += observer_.load()[b].force.dot(Y_[i][b].a_WC) + observer_.load()[b].moment.dot(Y_[i][b].alpha_WB);
-  }
-  weigh(free_);
+  if (const Verdict verdict = observer_.look(at.t, inverse_, own_, no_port_, efforts_); !verdict.ok()) return verdict;
+  weigh_port(observer_.load());
   Q_r_ = weighed_;
   Q_ -= Q_r_;
   return {};
 }
 
 void JointLaw::settle(Instant at, const Bodies& bodies) {
-  if ((!integrates_ && !observer_.on()) || !look(at, bodies).ok()) return;
-  if (observer_.on() && law(at.t).ok()) {
+  if ((!integrates_ && !observer_.on() && !known_load_.watches()) || !look(at, bodies).ok()) return;
+  if (known_load_.watches() && law(at).ok()) watch(at);
+  if (observer_.on() && law(at).ok()) {
     certificate_.look(resolved_, at.t, observer_.stride());
     observer_.take(at.t, inverse_, own_, no_port_, efforts_);
   }
@@ -215,9 +232,38 @@ void JointLaw::settle(Instant at, const Bodies& bodies) {
   integral_.taken(at.t);
 }
 
+// Whether generic terms do harm, by ½ sᵀ Γ s with s or ė; round-off is that of what it is a difference in.
+void JointLaw::watch(Instant at) {
+  const VecX& s = is_sliding() ? s_ : e_dot_;
+  weigh(v_);
+  const double moving = weighed_.dot(v_);
+  weigh(s);
+  double V = 0.5 * weighed_.dot(s);
+  for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
+    const auto k = static_cast<Eigen::Index>(i);
+    V += 0.5 * spec_.aims[i].integral * z_[k] * z_[k];
+    if (spec_.kind == Kind::PdGravity) V += 0.5 * spec_.aims[i].stiffness * e_[k] * e_[k];
+  }
+  // What feedback adds, as efforts; computed torque has it per unit of inertia.
+  for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
+    const auto k = static_cast<Eigen::Index>(i);
+    const JointAim& aim = spec_.aims[i];
+    pulled_[k] = aim.integral * z_[k];
+    pulled_[k] += is_sliding() ? aim.gain * s_[k] + aim.robust * saturated(i) : aim.stiffness * e_[k] + aim.damping * e_dot_[k];
+  }
+  weigh(spec_.kind == Kind::ComputedTorque ? pulled_ : s);
+  if (spec_.kind == Kind::ComputedTorque)
+    pulled_ = weighed_;
+  else
+    pulled_ += spec_.rate * weighed_;
+  if (observer_.on()) pulled_ += Q_r_;
+  weigh_port(known_load_.generic_at({at, inverse_.bodies(), reference_}));  // Γ⁻¹ 𝒥ᵀ f and 𝒥ᵀ f
+  known_load_.watch(at.t, V, round_off(moving), -weighed_.dot(s), -pulled_.dot(free_) - 0.5 * weighed_.dot(free_));
+}
+
 Verdict JointLaw::command(Instant at, const Bodies& bodies, Load& out) {
   if (const Verdict verdict = look(at, bodies); !verdict.ok()) return verdict;
-  if (const Verdict verdict = law(at.t); !verdict.ok()) return verdict;
+  if (const Verdict verdict = law(at); !verdict.ok()) return verdict;
   for (std::size_t i = 0; i < spec_.aims.size(); ++i)
     out.efforts[model_.joints()[static_cast<std::size_t>(spec_.aims[i].joint)].v0 + spec_.aims[i].freedom] +=
         Q_[static_cast<Eigen::Index>(i)];

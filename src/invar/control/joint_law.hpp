@@ -4,6 +4,7 @@
 
 #include "invar/control/control_law.hpp"
 #include "invar/control/integral.hpp"
+#include "invar/control/known_load.hpp"
 #include "invar/control/momentum_observer.hpp"
 #include "invar/mech/constrained_inverse.hpp"
 
@@ -38,6 +39,7 @@ struct JointLawSpec {
   double rate = 0;
   double observer = 0;        ///< k_o, 1/s: of a momentum observer, whose r is taken off the efforts; 0: none
   RemainderBound bound = {};  ///< what is known of the loop's remainder before it runs
+  KnownLoadSpec known = {};   ///< beside the model
 };
 
 /// Laws in the independent freedoms q of any mechanism, closed chains included: paper B's, and two to compare with.
@@ -49,6 +51,8 @@ struct JointLawSpec {
 /// plant's accelerations; κ > |d|, or no d where the law has no κ; all but for round-off of the forces at play.
 /// With integral action Q gets -K_i z and V gets ½ zᵀ K_i z; V̇ stays as it is, and a constant d is rejected. With a momentum
 /// observer Q gets -𝒥ᵀ r, and V̇ has d - 𝒥ᵀ r in the place of d. What neither knows of is in the loop's remainder.
+/// Where a load is known beside the model, Q_e has it and all friction at the velocities of the reference (q̇_r, or q̇_d for the two
+/// to compare with), and d is what acts beyond both at ν.
 /// Angles are compared modulo a turn.
 class JointLaw final : public ControlLaw {
  public:
@@ -63,6 +67,7 @@ class JointLaw final : public ControlLaw {
   bool observes() const override { return observer_.on(); }
   void acted(const Load& first, const Load& last) override { observer_.acted(first, last); }
   const Remainder* remainder() const override { return &remainder_; }
+  std::vector<std::string> notes() const override { return known_load_.notes(); }
   void witness(const Witness& seen) override;
   void conclude() override;
 
@@ -75,9 +80,12 @@ class JointLaw final : public ControlLaw {
   void weigh(const VecX& x);
   void field_of(const VecX& rates, Accelerations& w);
   void known(bool at_rest);
+  void know_at_reference(Instant at);
+  void know_at_motion(Instant at);
+  void watch(Instant at);
   Verdict free_acceleration(const Accelerations& w, bool forces, VecX& a);
-  Verdict law(double t);
-  Verdict observe(double t);
+  Verdict law(Instant at);
+  Verdict observe(Instant at);
   double saturated(std::size_t i) const;
   void state_readings();
   void state_clauses();
@@ -85,13 +93,16 @@ class JointLaw final : public ControlLaw {
   bool is_sliding() const { return spec_.kind == JointLawSpec::Kind::SlotineLi || spec_.kind == JointLawSpec::Kind::Robust; }
   bool is_robust() const { return robust_law_; }
   /// V, V̇, what was promised of it; the power that its terms add up to; largest |s|/ε; what boundary layers may add; |s|_Γ or
-  /// its like, and |e|_A of the remainder.
+  /// its like, and |e|_A of the remainder; what loads at the velocities of the reference add to V̇.
   struct Fall {
     double V = std::numeric_limits<double>::quiet_NaN(), rate = V, promised = V, power = V, outside = V, within = V, speed = V,
-           remainder = V;
+           remainder = V, helped = V;
   };
   double weighed_size(const VecX& accelerations);
   void look_at_observer();
+  void weigh_port(const Port& port);
+  void weigh_help();
+  void look_at_known(const Witness& seen, const Fall& fall);
   Fall sliding_fall();
   Fall linear_fall();
   Fall resting_fall();
@@ -118,9 +129,13 @@ class JointLaw final : public ControlLaw {
   Port own_, no_port_;  // what acts by itself; nothing
   VecX Q_r_, efforts_;  // what the observer takes off; efforts without it, on all freedoms of the model
   VecX pulled_;         // accelerations that errors ask for
+  KnownPart known_load_;
+  Accelerations reference_;  // velocities at which it is taken
+  Port taken_;               // what acts by itself, as the command has it
+  VecX helps_;               // of what acts by itself, beyond what the command has; per freedom
   double observed_most_ = 0;
   bool integrates_ = false, robust_law_ = false;  // any K_i; any κ
-  std::size_t V_, V_dot_, promised_, layer_ = 0, remains_, found_ = 0, missed_ = 0;
+  std::size_t V_, V_dot_, promised_, layer_ = 0, remains_, found_ = 0, missed_ = 0, learned_ = 0, leverage_ = 0, in_use_ = 0;
   std::size_t wanted_at_;  // of the first freedom, the others follow
   int defined_, exact_, falls_ = -1, robust_ = -1, still_ = -1, bounded_ = -1, resolved_ = -1;
   double least_ = std::numeric_limits<double>::infinity(), most_ = 0;  // eigenvalues of Γ seen

@@ -45,7 +45,9 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
       observer_(model, gains.observer),
       remainder_(gains.bound, rate_of(model, gains)),
       no_efforts_(VecX::Zero(model.nv())),
+      known_(model, gains.known),
       own_(model.bodies().size()),
+      acts_(own_),
       port_(own_),
       observed_(own_),
       disturbance_(own_),
@@ -63,6 +65,11 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
     found_ = read({"observed", "N/sqrt(kg)", "|r|_A of the load that the momentum observer finds"});
     missed_ = read({"unobserved", "N/sqrt(kg)", "|d - r|_A, what it has not found"});
   }
+  if (known_.on()) learned_ = read({"learned", "N/sqrt(kg)", "|f|_A of the learned load as the command takes it off"});
+  if (known_.has_generic()) {
+    leverage_ = read({"leverage", "1", "how far the motion is outside of the training data: generic terms fade out from 1 to 2"});
+    in_use_ = read({"generic_in_use", "1", "1; 0 once the fallback has dropped the generic terms"});
+  }
   evaluated_ = certificate_.add({"law_is_defined", "the law can be evaluated", "1", 0, {}});
   allowed_ = certificate_.add(
       {"reference_is_allowed", "J nu_r = 0: joints allow the reference velocity", "m/s", 0, names_of(model.joints())});
@@ -77,6 +84,7 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
                                  0, names_of(model.bodies())});
   if (observer_.on())
     resolved_ = certificate_.add({"observer_is_resolved", "time between two looks of the observer, times its rate", "1", 1, {}});
+  known_.state(certificate_, gains.bound.known());
   remainder_.state(certificate_);
 }
 
@@ -111,8 +119,7 @@ std::string PortLaw::objection(Instant at, const Bodies& bodies) {
 Verdict PortLaw::law(Instant at, const Bodies& bodies) {
   if (const Verdict verdict = inverse_.at(bodies); !verdict.ok()) return verdict;
   if (const Verdict verdict = refer(at, nu_r_, nu_r_dot_); !verdict.ok()) return verdict;
-  for (Wrench& w : own_) w = Wrench{};
-  inverse_.add_own_forces(false, own_);
+  add_known(at, bodies);
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     const Body& body = model_.bodies()[b];
     s_[b] = {bodies[b].v_WC - nu_r_[b].a_WC, bodies[b].w_WB - nu_r_[b].alpha_WB};
@@ -123,7 +130,8 @@ Verdict PortLaw::law(Instant at, const Bodies& bodies) {
   }
   if (gains_.integrates()) integrate(at.t, bodies);
   if (observer_.on()) {
-    if (const Verdict verdict = observer_.look(at.t, inverse_, own_, port_, no_efforts_); !verdict.ok()) return verdict;
+    know_at_motion(at, bodies);
+    if (const Verdict verdict = observer_.look(at.t, inverse_, acting(), port_, no_efforts_); !verdict.ok()) return verdict;
     observed_ = observer_.load();
     for (std::size_t b = 0; b < port_.size(); ++b) port_[b] -= observed_[b];
   }
@@ -132,32 +140,68 @@ Verdict PortLaw::law(Instant at, const Bodies& bodies) {
   return {};
 }
 
+// F_known into own_: where a load is known beside the model everything at ν_r, otherwise what acts at ν.
+void PortLaw::add_known(Instant at, const Bodies& bodies) {
+  for (Wrench& w : own_) w = Wrench{};
+  if (!known_.on()) {
+    inverse_.add_own_forces(false, own_);
+    return;
+  }
+  inverse_.add_own_forces(nu_r_, own_);
+  known_.add({at, bodies, nu_r_, &nu_r_dot_}, own_);
+}
+
+// What the model and the known load do at ν: what observer and certificate compare with.
+void PortLaw::know_at_motion(Instant at, const Bodies& bodies) {
+  if (!known_.on()) return;
+  for (std::size_t b = 0; b < acts_.size(); ++b) acts_[b] = Wrench{}, moved_[b] = {bodies[b].v_WC, bodies[b].w_WB};
+  inverse_.add_own_forces(false, acts_);
+  known_.add({at, bodies, moved_, &nu_r_dot_}, acts_);
+}
+
+// V, with what the integral holds.
+double PortLaw::stored(const Bodies& bodies) const {
+  double V = 0;
+  for (std::size_t b = 0; b < s_.size(); ++b) {
+    const Body& body = model_.bodies()[b];
+    V += 0.5 * (body.inertia.mass * s_[b].a_WC.squaredNorm() + s_[b].alpha_WB.dot(spun(body, bodies[b], s_[b].alpha_WB)));
+    const Wrench pull = integral_pull(b, bodies);
+    V += 0.5 * (pull.force.dot(z_[b].a_WC) + pull.moment.dot(z_[b].alpha_WB));
+  }
+  return V;
+}
+
 // What of s a body's turns are summed from: World components, or with κ_i M those in its own axes, so that ½ zᵀ M z changes by
 // zᵀ M s alone.
 Vec3 PortLaw::summed_turn(std::size_t b, const Bodies& bodies) const {
   return gains_.integral_rate > 0 ? Vec3(bodies[b].q_WB.conjugate() * s_[b].alpha_WB) : s_[b].alpha_WB;
 }
 
+// K_i z of a body.
+Wrench PortLaw::integral_pull(std::size_t b, const Bodies& bodies) const {
+  const Body& body = model_.bodies()[b];
+  return {gains_.integral_angular * z_[b].alpha_WB + gains_.integral_rate * spun(body, bodies[b], z_[b].alpha_WB),
+          (gains_.integral_linear + gains_.integral_rate * body.inertia.mass) * z_[b].a_WC};
+}
+
 void PortLaw::integrate(double t, const Bodies& bodies) {
-  const double rate = gains_.integral_rate;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const auto block = 6 * static_cast<Eigen::Index>(b);
     z_[b] = {integral_.at<3>(t, block, s_[b].a_WC), integral_.at<3>(t, block + 3, summed_turn(b, bodies))};
-    if (rate > 0) z_[b].alpha_WB = bodies[b].q_WB * z_[b].alpha_WB;
-    const Body& body = model_.bodies()[b];
-    port_[b].force -= (gains_.integral_linear + rate * body.inertia.mass) * z_[b].a_WC;
-    port_[b].moment -= gains_.integral_angular * z_[b].alpha_WB + rate * spun(body, bodies[b], z_[b].alpha_WB);
+    if (gains_.integral_rate > 0) z_[b].alpha_WB = bodies[b].q_WB * z_[b].alpha_WB;
+    port_[b] += -integral_pull(b, bodies);
   }
 }
 
 void PortLaw::settle(Instant at, const Bodies& bodies) {
   choose_sides(at, bodies);
-  if ((!gains_.integrates() && !observer_.on()) || !law(at, bodies).ok()) return;
+  if ((!gains_.integrates() && !observer_.on() && !known_.watches()) || !law(at, bodies).ok()) return;
   if (observer_.on()) {
     certificate_.look(resolved_, at.t, observer_.stride());
     for (std::size_t b = 0; b < port_.size(); ++b) rest_[b] = port_[b] + observed_[b];
-    observer_.take(at.t, inverse_, own_, rest_, no_efforts_);
+    observer_.take(at.t, inverse_, acting(), rest_, no_efforts_);
   }
+  if (known_.watches()) watch(at, bodies);
   if (!gains_.integrates()) return;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const auto block = 6 * static_cast<Eigen::Index>(b);
@@ -169,6 +213,28 @@ void PortLaw::settle(Instant at, const Bodies& bodies) {
     certificate_.look(bounded_, at.t, std::max(linear, angular) - 1, static_cast<int>(b));
   }
   integral_.taken(at.t);
+}
+
+// Whether generic terms do harm; round-off of V is that of the kinetic energy that s is a difference in.
+void PortLaw::watch(Instant at, const Bodies& bodies) {
+  double moving = 0;
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const Body& body = model_.bodies()[b];
+    moving += body.inertia.mass * bodies[b].v_WC.squaredNorm() + bodies[b].w_WB.dot(spun(body, bodies[b], bodies[b].w_WB));
+  }
+  const Port& f = known_.generic_at({at, bodies, nu_r_, &nu_r_dot_});
+  if (!inverse_.apply(&f, nullptr, moved_).ok()) return;
+  double undone = -0.5 * work(f, moved_);
+  for (std::size_t b = 0; b < s_.size(); ++b) {
+    const Body& body = model_.bodies()[b];
+    Vec3 force = (gains_.linear + gains_.rate * body.inertia.mass) * s_[b].a_WC;
+    Vec3 moment = gains_.angular * s_[b].alpha_WB + gains_.rate * spun(body, bodies[b], s_[b].alpha_WB);
+    const Wrench pull = integral_pull(b, bodies);
+    force += pull.force, moment += pull.moment;
+    if (observer_.on()) force += observed_[b].force, moment += observed_[b].moment;
+    undone -= force.dot(moved_[b].a_WC) + moment.dot(moved_[b].alpha_WB);
+  }
+  known_.watch(at.t, stored(bodies), round_off(moving), -work(f, s_), undone);
 }
 
 Verdict PortLaw::command(Instant at, const Bodies& bodies, Load& out) {
@@ -195,7 +261,7 @@ void PortLaw::look_at_disturbance(double t) {
   const double size = size_of(disturbance_);
   const LargestWrench largest = std::isnan(size) ? LargestWrench{size, -1} : largest_wrench(model_, inverse_.bodies(), moved_);
   if (falls_ >= 0) certificate_.look(falls_, t, largest.size, largest.body, round_off(force_at_play_));
-  keep_largest(disturbance_most_, size);
+  if (!known_.on()) keep_largest(disturbance_most_, size);
 }
 
 // What the loop's error equation leaves over, and what of d the observer has not found.
@@ -216,7 +282,7 @@ void PortLaw::look_at_remainder(double t, double kinetic) {
 void PortLaw::weigh_terms(const Witness& seen) {
   const double length = model_.length(), gravity = model_.gravity().norm();
   const auto size = [length](const Wrench& w) { return w.force.norm() + w.moment.norm() / length; };
-  disturbance_ = own_;
+  disturbance_ = acting();
   force_at_play_ = speed_at_play_ = 0;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const Body& body = model_.bodies()[b];
@@ -232,6 +298,19 @@ void PortLaw::weigh_terms(const Witness& seen) {
   inverse_.add_reactions(seen.reactions, disturbance_);
 }
 
+// What is known beside the model: its size, how far it is from its data, and what taking it at ν_r does along s.
+void PortLaw::look_at_known(const Witness& seen) {
+  const LoadMotion reference{seen.t, seen.bodies, nu_r_, &nu_r_dot_};
+  for (std::size_t b = 0; b < rest_.size(); ++b) rest_[b] = disturbance_[b] + acts_[b] - own_[b];
+  keep_largest(disturbance_most_, size_of(rest_));  // all that V̇ has beside feedback
+  rest_ = known_.at(reference);
+  show(learned_, size_of(rest_));
+  for (std::size_t b = 0; b < moved_.size(); ++b) moved_[b] = {seen.bodies[b].v_WC, seen.bodies[b].w_WB};
+  const double leverage = known_.look_at_data({seen.t, seen.bodies, moved_, &nu_r_dot_}, reference, certificate_);
+  if (known_.has_generic()) show(leverage_, leverage), show(in_use_, known_.in_use() ? 1 : 0);
+  known_.look_at_help(seen.t, work(acts_, s_) - work(own_, s_), round_off(force_at_play_ * speed_at_play_), certificate_);
+}
+
 // d is what Newton's and Euler's equations of the nominal bodies leave over, reactions included: forces from outside, errors of
 // the model, and whatever of the law's wrench did not arrive. Of that only M A d counts as a disturbance: an s that joints
 // allow has the same power in both, and what joints hold (motors in the place of wrenches on bodies) disturbs nothing.
@@ -239,6 +318,7 @@ void PortLaw::witness(const Witness& seen) {
   const Verdict verdict = law(seen.t, seen.bodies);
   certificate_.look(evaluated_, seen.t, verdict.ok() ? 0 : 1);
   if (!verdict.ok()) return;
+  know_at_motion(seen.t, seen.bodies);
   weigh_terms(seen);
   double V = 0, V_dot = 0, promised = observer_.on() ? -work(observed_, s_) : 0.0, held = 0;  // the last by the integral
   for (std::size_t b = 0; b < s_.size(); ++b) {
@@ -257,18 +337,19 @@ void PortLaw::witness(const Witness& seen) {
     promised += s.dot(d) + z.dot(n) - gains_.linear * s.squaredNorm() - gains_.angular * z.squaredNorm() -
                 gains_.rate * (body.inertia.mass * s.squaredNorm() + z.dot(spun(body, at, z)));
     if (gains_.integrates()) {
-      const Vec3 pull = (gains_.integral_linear + gains_.integral_rate * body.inertia.mass) * z_[b].a_WC;
-      const Vec3 turn = gains_.integral_angular * z_[b].alpha_WB + gains_.integral_rate * spun(body, at, z_[b].alpha_WB);
-      held += 0.5 * (pull.dot(z_[b].a_WC) + turn.dot(z_[b].alpha_WB));
-      V_dot += pull.dot(s) + turn.dot(z);
+      const Wrench pull = integral_pull(b, seen.bodies);
+      held += 0.5 * (pull.force.dot(z_[b].a_WC) + pull.moment.dot(z_[b].alpha_WB));
+      V_dot += pull.force.dot(s) + pull.moment.dot(z);
     }
     disturbance_[b] = {n, d};
     moved_[b] = {at.v_WC, at.w_WB};
   }
+  if (known_.on()) promised += work(acts_, s_) - work(own_, s_);
   // What reactions do along velocities of the plant that joints do not quite allow is an error of the plant, not of the law.
   const double drift = inverse_.power_of_reactions(seen.reactions, moved_);
   look_at_disturbance(seen.t);
   look_at_remainder(seen.t, V);
+  if (known_.on()) look_at_known(seen);
   int joint = -1;
   const double forbidden = inverse_.violation(nu_r_, joint);
   certificate_.look(allowed_, seen.t, forbidden, joint, round_off(speed_at_play_));

@@ -2,6 +2,7 @@
 #pragma once
 #include "invar/control/control_law.hpp"
 #include "invar/control/integral.hpp"
+#include "invar/control/known_load.hpp"
 #include "invar/control/momentum_observer.hpp"
 #include "invar/mech/constrained_inverse.hpp"
 
@@ -25,6 +26,7 @@ struct PortGains {
 
   double observer = 0;        ///< k_o, 1/s: of a momentum observer, whose r is taken off the command; 0: none
   RemainderBound bound = {};  ///< what is known of the loop's remainder before it runs
+  KnownLoadSpec known = {};   ///< beside the model
 
   bool integrates() const { return integral_linear > 0 || integral_angular > 0 || integral_rate > 0; }
 };
@@ -37,6 +39,8 @@ struct PortGains {
 /// axes, V gets ½ zᵀ K_i z and V̇ stays as it is; for a d that is constant V - zᵀ d + const falls, so s goes to zero. With a
 /// momentum observer τ gets -r, and V̇ = -sᵀ K_d s + sᵀ (d - r). What neither knows of is in the loop's remainder. F_known is
 /// gravity and whatever the nominal joints and tendons do by themselves; spring angles are taken within half a turn of zero.
+/// Where a load is known beside the model, F_known has it and all friction at ν_r, d is what acts beyond both at ν, and V̇ has
+/// sᵀ (f(ν) - f(ν_r)) more.
 class PortLaw : public ControlLaw {
  public:
   Verdict command(Instant at, const Bodies& bodies, Load& out) final;
@@ -47,6 +51,7 @@ class PortLaw : public ControlLaw {
   bool observes() const final { return observer_.on(); }
   void acted(const Load& first, const Load& last) final { observer_.acted(first, last); }
   const Remainder* remainder() const final { return &remainder_; }
+  std::vector<std::string> notes() const final { return known_.notes(); }
 
   const Model& model() const { return model_; }
 
@@ -68,12 +73,19 @@ class PortLaw : public ControlLaw {
 
  private:
   Verdict law(Instant at, const Bodies& bodies);
+  void add_known(Instant at, const Bodies& bodies);
+  void know_at_motion(Instant at, const Bodies& bodies);
+  const Port& acting() const { return known_.on() ? acts_ : own_; }
+  double stored(const Bodies& bodies) const;
   void integrate(double t, const Bodies& bodies);
   Vec3 summed_turn(std::size_t b, const Bodies& bodies) const;
+  Wrench integral_pull(std::size_t b, const Bodies& bodies) const;
+  void watch(Instant at, const Bodies& bodies);
   double size_of(const Port& port);
   void weigh_terms(const Witness& seen);
   void look_at_disturbance(double t);
   void look_at_remainder(double t, double kinetic);
+  void look_at_known(const Witness& seen);
 
   const Model& model_;
   PortGains gains_;
@@ -83,11 +95,13 @@ class PortLaw : public ControlLaw {
   MomentumObserver observer_;
   Remainder remainder_;
   VecX no_efforts_;
-  Port own_;              // what acts by itself
+  KnownPart known_;
+  Port own_;              // what acts by itself, as the command has it
+  Port acts_;             // where a load is known: the same at the velocities of the motion
   Port port_, observed_;  // the command; r in it
   Port disturbance_, rest_;
   Accelerations moved_;  // by the disturbance
-  std::size_t V_, V_dot_, promised_, by_joints_, remains_, found_ = 0, missed_ = 0;
+  std::size_t V_, V_dot_, promised_, by_joints_, remains_, found_ = 0, missed_ = 0, learned_ = 0, leverage_ = 0, in_use_ = 0;
   int evaluated_, allowed_, exact_, falls_ = -1, bounded_ = -1, resolved_ = -1;
   double rate_ = 0;                               // 1/s; sᵀ K_d s >= 2 rate V
   double disturbance_most_ = 0;                   // the largest sqrt(dᵀ A d) seen, N/sqrt(kg)

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "invar/control/joint_law.hpp"
+#include "invar/learn/learned.hpp"
+#include "invar/model/live_model.hpp"
 #include "invar/io/scenario_parts.hpp"
 
 namespace invar {
@@ -11,22 +13,35 @@ namespace invar {
 /// Readers of one [[control]] table, and what they share. See docs/control.md.
 using MakeLaw = std::function<std::unique_ptr<ControlLaw>(const Model&)>;
 
+/// learned = { file, fallback, patience, obstacles }.
+struct LearnedTable {
+  std::shared_ptr<const Learned> learned;
+  KnownLoadSpec known;
+};
+
 struct ControlTable {
   const TomlTable& table;
   const Scenario& scenario;
-  const Model& nominal;
-  std::string folder;  ///< of the scenario
+  const Model& nominal;  ///< as it is told: what was learned about it moves no frame
+  std::string folder;    ///< of the scenario
+  const std::optional<LearnedTable>& learned;
 };
+
+std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenario& scenario, const std::string& folder);
+/// The nominal model with what was learned about it; null where it was learned for another one, which is noted.
+std::shared_ptr<const Model> with_learned(const TomlTable& control, const LearnedTable& learned, LiveModel nominal);
 
 MakeLaw read_task_law(const ControlTable& r);
 MakeLaw read_body_law(const ControlTable& r, bool poses);
 MakeLaw read_joint_law(const ControlTable& r, JointLawSpec::Kind kind);
 MakeLaw read_impedance(const ControlTable& r);
 
-/// observer = { rate = 50 } and bound = { remainder = 1.5, after = 4, confidence = 0.9, runs = 20 }.
+/// observer = { rate = 50 }, bound = { remainder = 1.5, after = 4, confidence = 0.9, runs = 20 } or that of the learned file, and
+/// the learned load.
 struct LoopParts {
   double observer = 0;  ///< k_o, 1/s
   RemainderBound bound;
+  KnownLoadSpec known;
 };
 LoopParts read_loop_parts(const ControlTable& r, bool printed = false);
 

@@ -148,17 +148,16 @@ MakeLaw read_law(const ControlTable& r) {
   }
 }
 
-std::shared_ptr<const Model> read_nominal(const TomlTable& t, const Scenario& s, const std::string& folder) {
+std::optional<LiveModel> read_nominal(const TomlTable& t, const Scenario& s, const std::string& folder) {
   const std::vector<TomlTable> edits = t.tables("nominal_edits");
-  if (!t.has("nominal") && edits.empty()) return s.model;
   const std::string path =
       t.has("nominal") ? (std::filesystem::path(folder) / t.string("nominal")).lexically_normal().string() : s.model_path;
   auto spec = t.has("nominal") ? read_model_file(path) : Result<ModelSpec>(*s.spec);
   auto live = spec ? LiveModel::build(*spec) : Result<LiveModel>(tl::unexpected(spec.error()));
-  if (!live) return t.refuse("nominal", live.error().text()), nullptr;
+  if (!live) return t.refuse("nominal", live.error().text()), std::nullopt;
   for (const TomlTable& e : edits)
-    if (const auto done = live->apply(read_edit(e, path)); !done) return e.refuse("", done.error().what), nullptr;
-  return std::make_shared<const Model>(*live->model());
+    if (const auto done = live->apply(read_edit(e, path)); !done) return e.refuse("", done.error().what), std::nullopt;
+  return std::move(*live);
 }
 
 }  // namespace
@@ -172,11 +171,16 @@ std::vector<ControllerSpec> read_controllers(const TomlTable& root, const Scenar
     for (const ControllerSpec& other : out)
       if (other.name == spec.name) t.refuse("name", fmt::format("there is a controller '{}' already", spec.name));
     spec.where = t.where();
-    spec.nominal = read_nominal(t, s, folder);
+    const bool own = t.has("nominal") || t.has("nominal_edits");
+    const std::optional<LearnedTable> learned = read_learned(t, s, folder);
+    const auto live = own || learned ? read_nominal(t, s, folder) : std::nullopt;
+    if ((own || learned) && !live) continue;
+    const std::shared_ptr<const Model> told = own ? std::make_shared<const Model>(*live->model()) : s.model;
+    spec.nominal = learned ? with_learned(t, *learned, *live) : told;
     if (!spec.nominal) continue;
-    spec.actuators = read_actuators(t, *spec.nominal);
+    spec.actuators = read_actuators(t, *told);
     read_sampled(t, spec);
-    spec.law = read_law({t, s, *spec.nominal, folder});
+    spec.law = read_law({t, s, *told, folder, learned});
     if (!root.sound()) continue;
     // Everything that can be known before the run: names, freedoms, dependence.
     const auto controller = Controller::build(spec, *s.model, s.start_time);

@@ -99,7 +99,7 @@ MakeLaw read_joint_law(const ControlTable& r, JointLawSpec::Kind kind) {
   JointAim common;
   spec.rate = read_rate(r, kind, spec.model, common);
   const LoopParts parts = read_loop_parts(r);
-  spec.observer = parts.observer, spec.bound = parts.bound;
+  spec.observer = parts.observer, spec.bound = parts.bound, spec.known = parts.known;
   if (const auto tip = r.table.table("tip")) {
     if (r.table.has("joints")) r.table.refuse("tip", "'tip' tells all joints what to do: leave out 'joints'");
     spec.aims = read_tip(*tip, r, common);

@@ -43,6 +43,10 @@ LoopParts read_loop_parts(const ControlTable& r, bool printed) {
     out.bound = read_bound(*t);
     if (printed && out.bound.known()) r.table.refuse("bound", "the printed law promises nothing that a bound could follow from");
   }
+  if (r.learned) {
+    out.known = r.learned->known;
+    if (!r.table.has("bound")) out.bound = r.learned->learned->bound.value_or(out.bound);
+  }
   return out;
 }
 

@@ -18,7 +18,7 @@ PortGains read_gains(const ControlTable& r) {
   const TomlTable& t = r.table;
   PortGains gains;
   const LoopParts parts = read_loop_parts(r, t.boolean("as_printed", false));
-  gains.observer = parts.observer, gains.bound = parts.bound;
+  gains.observer = parts.observer, gains.bound = parts.bound, gains.known = parts.known;
   if (const auto g = t.table("gains")) {
     gains.rate = positive(*g, "rate", 0, true);
     gains.linear = positive(*g, "linear", g->has("rate") ? 0 : gains.linear, true);

@@ -29,27 +29,27 @@ Result<LearnedLoad> LearnedLoad::build(std::shared_ptr<const Model> model, std::
   LearnedLoad out;
   out.model_ = std::move(model), out.learned_ = std::move(learned), out.context_ = context;
   if (out.context_.obstacles.empty()) out.context_.obstacles = out.learned_->obstacles;
-  std::vector<TermSpec> parts[2];
-  std::vector<double> numbers[2];
+  Part* const parts[] = {&out.elsewhere_, &out.on_bodies_, &out.generic_};
+  std::vector<TermSpec> specs[3];
+  std::vector<double> numbers[3];
   Eigen::Index at = 0;
   for (const TermSpec& spec : out.learned_->terms) {
-    const int where = is_on_bodies(spec.kind) ? 0 : 1;
+    const int where = is_generic(spec.kind) ? 2 : is_on_bodies(spec.kind) ? 1 : 0;
     auto alone = Terms::build(*out.model_, {spec}, out.context_);
     if (!alone) return tl::unexpected(alone.error());
     const int count = out.learned_->counts[static_cast<std::size_t>(&spec - out.learned_->terms.data())];
     if (alone->columns() != count)
       return fail(ErrorKind::Model, fmt::format("term '{}' has {} columns here, but {} coefficients were learned; learn anew",
                                                 name(spec.kind), alone->columns(), count));
-    parts[where].push_back(spec);
+    specs[where].push_back(spec);
     for (int k = 0; k < alone->columns(); ++k) numbers[where].push_back(out.learned_->coefficients[at++]);
   }
-  for (int where = 0; where < 2; ++where) {
-    if (parts[where].empty()) continue;
-    auto terms = Terms::build(*out.model_, parts[where], out.context_);
+  for (int where = 0; where < 3; ++where) {
+    if (specs[where].empty()) continue;
+    auto terms = Terms::build(*out.model_, specs[where], out.context_);
     if (!terms) return tl::unexpected(terms.error());
-    (where == 0 ? out.on_bodies_ : out.elsewhere_) = std::move(*terms);
-    (where == 0 ? out.on_bodies_coefficients_ : out.elsewhere_coefficients_) =
-        Eigen::Map<const VecX>(numbers[where].data(), static_cast<Eigen::Index>(numbers[where].size()));
+    parts[where]->terms = std::move(*terms);
+    parts[where]->coefficients = Eigen::Map<const VecX>(numbers[where].data(), static_cast<Eigen::Index>(numbers[where].size()));
   }
   for (const Body& b : out.model_->bodies()) {
     const auto i = static_cast<std::size_t>(std::find(out.learned_->bodies.begin(), out.learned_->bodies.end(), b.name) -
@@ -72,33 +72,44 @@ void LearnedLoad::place(const Bodies& bodies) const {
   }
 }
 
-void LearnedLoad::evaluate(const Bodies& bodies, Port& port) const {
-  if (elsewhere_) elsewhere_->add(bodies, around_, elsewhere_coefficients_.data(), port);
-  if (!on_bodies_) return;
+// All of it, or generic terms alone.
+void LearnedLoad::evaluate(const Bodies& bodies, bool all, Port& port) const {
+  if (all) elsewhere_.add(bodies, around_, port);
+  if (!(all && on_bodies_.terms) && !generic_.terms) return;
   place(bodies);
   for (Wrench& w : port_) w = Wrench{};
-  on_bodies_->add(placed_, around_, on_bodies_coefficients_.data(), port_);
+  if (all) on_bodies_.add(placed_, around_, port_);
+  generic_.add(placed_, around_, port_);
   for (std::size_t b = 0; b < bodies.size(); ++b) port[b] += port_[b].about(bodies[b].q_WB * shift_[b]);
 }
 
 void LearnedLoad::add(Instant at, const Bodies& bodies, Load& load) const {
   (void)at;
-  evaluate(bodies, load.port);
+  evaluate(bodies, true, load.port);
+}
+
+void LearnedLoad::move(const Bodies& bodies, const Accelerations& velocities) const {
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    moved_[b] = bodies[b];
+    moved_[b].v_WC = velocities[b].a_WC;
+    moved_[b].w_WB = velocities[b].alpha_WB;
+  }
 }
 
 void LearnedLoad::add_at_reference(const Bodies& bodies, const Accelerations& reference, Port& port) const {
-  for (std::size_t b = 0; b < bodies.size(); ++b) {
-    moved_[b] = bodies[b];
-    moved_[b].v_WC = reference[b].a_WC;
-    moved_[b].w_WB = reference[b].alpha_WB;
-  }
-  evaluate(moved_, port);
+  move(bodies, reference);
+  evaluate(moved_, true, port);
+}
+
+void LearnedLoad::add_generic_at_reference(const Bodies& bodies, const Accelerations& reference, Port& port) const {
+  move(bodies, reference);
+  evaluate(moved_, false, port);
 }
 
 double LearnedLoad::leverage(const Bodies& bodies) const {
-  if (!on_bodies_) return 0;
+  if (!generic_.terms) return 0;
   place(bodies);
-  return on_bodies_->leverage(placed_, around_);
+  return generic_.terms->leverage(placed_, around_);
 }
 
 std::optional<std::shared_ptr<const Environment>> LearnedLoad::bound_to(const Model& model) const {

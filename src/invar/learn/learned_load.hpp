@@ -7,8 +7,9 @@ namespace invar {
 
 /// The load part of what was learned, on a model: the nominal one or the edited one. Terms on bodies act where they were learned,
 /// at the nominal centres of mass, wherever the centre of mass of the edited body is.
-/// In a loop velocity-dependent terms belong to reference velocities (`at_reference`): at measured ones the compensation of
-/// friction is positive feedback through the loop's delay, and where the true force is monotone the difference helps.
+/// In a loop velocity-dependent terms belong to reference velocities (`add_at_reference`, learned_in_loop.hpp): at measured ones
+/// the compensation of friction is positive feedback through the loop's delay, and where the true force is monotone the
+/// difference helps.
 /// No heap after construction. Not for two threads at once: it has a workspace.
 class LearnedLoad final : public Environment {
  public:
@@ -23,22 +24,39 @@ class LearnedLoad final : public Environment {
   void add(Instant at, const Bodies& bodies, Load& load) const override;
   /// The same with the velocities of a reference (linear; angular) at the poses of the bodies.
   void add_at_reference(const Bodies& bodies, const Accelerations& reference, Port& port) const;
+  /// What generic terms add of that.
+  void add_generic_at_reference(const Bodies& bodies, const Accelerations& reference, Port& port) const;
+  bool has_generic() const { return generic_.terms.has_value(); }
+  /// From now on without them.
+  void drop_generic() { generic_.terms.reset(); }
 
   /// How far the motion lies outside of the training data: at most 1 inside; generic terms are gone at 2.
   double leverage(const Bodies& bodies) const;
+  /// The same at other velocities.
+  double leverage(const Bodies& bodies, const Accelerations& velocities) const {
+    move(bodies, velocities);
+    return leverage(moved_);
+  }
 
   std::optional<std::shared_ptr<const Environment>> bound_to(const Model& model) const override;
 
  private:
   LearnedLoad() = default;
+  struct Part {
+    std::optional<Terms> terms;
+    VecX coefficients;
+    void add(const Bodies& bodies, const Surroundings& around, Port& port) const {
+      if (terms) terms->add(bodies, around, coefficients.data(), port);
+    }
+  };
   void place(const Bodies& bodies) const;
-  void evaluate(const Bodies& bodies, Port& port) const;
+  void move(const Bodies& bodies, const Accelerations& velocities) const;
+  void evaluate(const Bodies& bodies, bool all, Port& port) const;
 
   std::shared_ptr<const Model> model_;
   std::shared_ptr<const Learned> learned_;
   TermContext context_;
-  std::optional<Terms> on_bodies_, elsewhere_;
-  VecX on_bodies_coefficients_, elsewhere_coefficients_;
+  Part elsewhere_, on_bodies_, generic_;
   std::vector<Vec3> shift_;  // per body: from the centre of mass to where terms act, body axes
   Surroundings around_{Vec3::Zero(), {}, {}, nullptr};
   mutable Bodies moved_, placed_;  // at reference velocities; at the points

@@ -50,6 +50,7 @@ ConstrainedInverse::ConstrainedInverse(const Model& model)
       v_(VecX::Zero(model.nv())),
       still_(v_),
       efforts_(v_),
+      other_(v_),
       bias_(model.joints().size()),
       unasked_(model.joints().size()),
       port_(model.bodies().size()) {}
@@ -253,16 +254,26 @@ void ConstrainedInverse::add_reactions(const std::vector<Wrench>& reactions, Por
 }
 
 double ConstrainedInverse::add_own_forces(bool at_rest, Port& port) {
+  if (!at_rest) return add_own_forces(bodies_, v_, port);
+  rest_ = bodies_;
+  for (BodyState& b : rest_) b.v_WC = b.w_WB = Vec3::Zero();
+  return add_own_forces(rest_, still_, port);
+}
+
+double ConstrainedInverse::add_own_forces(const Accelerations& velocities, Port& port) {
+  rest_ = bodies_;
+  for (std::size_t b = 0; b < rest_.size(); ++b) rest_[b].v_WC = velocities[b].a_WC, rest_[b].w_WB = velocities[b].alpha_WB;
+  rates(velocities, other_);
+  return add_own_forces(rest_, other_, port);
+}
+
+double ConstrainedInverse::add_own_forces(const Bodies& bodies, const VecX& v, Port& port) {
   for (std::size_t b = 0; b < port.size(); ++b) port[b].force += model_.bodies()[b].inertia.mass * model_.gravity();
   efforts_.setZero();
   double lost = 0;
-  add_passive_efforts(model_, q_, at_rest ? still_ : v_, efforts_, lost);
+  add_passive_efforts(model_, q_, v, efforts_, lost);
   add_efforts(efforts_, port);
-  if (at_rest) {
-    rest_ = bodies_;
-    for (BodyState& b : rest_) b.v_WC = b.w_WB = Vec3::Zero();
-  }
-  add_tendons(model_, at_rest ? rest_ : bodies_, port, lost);
+  add_tendons(model_, bodies, port, lost);
   return lost;
 }
 

@@ -76,6 +76,8 @@ class ConstrainedInverse {
   /// Adds what acts on the bodies by itself, about the centres of mass: gravity, joints, tendons; `at_rest` without what rates of
   /// joints do. Angles are taken within half a turn. Returns the power that is lost, W.
   double add_own_forces(bool at_rest, Port& port);
+  /// The same at the poses of the motion, but with the velocities of a field.
+  double add_own_forces(const Accelerations& velocities, Port& port);
   /// Rates of all freedoms in the motion, stacked as in the model.
   const VecX& joint_rates() const { return v_; }
 
@@ -94,14 +96,16 @@ class ConstrainedInverse {
   void add_effort_rate(int j, int freedom, double effort, double effort_rate, Port& port) const;
   void add_coupling_rates(const VecX& efforts, Port& port) const;
   Verdict solve(KktInput input, Accelerations& x, std::vector<Wrench>& reactions);
+  double add_own_forces(const Bodies& bodies, const VecX& v, Port& port);
 
   const Model& model_;
   Unreduced solver_;
-  Bodies bodies_, rest_;  // the motion; without rates
+  Bodies bodies_, rest_;  // the motion; without rates, or with those of a field
   std::vector<JointAt> joints_;
   std::vector<Vec3> arm_rate_;  // per joint: velocity of the joint point relative to the parent's centre of mass
   VecX coupling_q_, coupling_bias_;
   VecX q_, v_, still_, efforts_;  // of joints: coordinates, rates, no rates, what they do by themselves
+  VecX other_;                    // rates of a field
   std::vector<Twist> bias_;
   std::vector<Wrench> unasked_;  // reactions
   Port port_;

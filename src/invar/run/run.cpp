@@ -124,6 +124,7 @@ Result<Outcome> Loop::outcome() {
   if (out_.end == Outcome::End::Finished) settle_control(seen_.t);  // the last step is judged like the others
   for (const auto& c : controllers_) {
     c->law().conclude();
+    for (const std::string& note : c->law().notes()) out_.notes.push_back(fmt::format("controller '{}': {}", c->name(), note));
     out_.control.push_back({c->name(), c->certificate(), c->law().tracking()});
   }
   out_.metrics = metrics();
