@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "advise.hpp"
 #include "console.hpp"
 #include "invar/io/learn_file.hpp"
 #include "invar/io/learned_file.hpp"
@@ -21,6 +22,7 @@ using Json = nlohmann::ordered_json;
 struct Arguments {
   std::string file, output, page;
   WorthOptions worth;
+  AdviseArguments advise;
   int threads = 0;
   bool json = false, compare = true;
 };
@@ -125,7 +127,34 @@ Worth compare(const Arguments& args, const LearnFile& file, const LearnResult& r
   return {};
 }
 
+int threads_of(const Arguments& args) {
+  return args.threads > 0 ? args.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// Which loop to take on a scenario, beside what was printed before.
+void advise(const Arguments& args, const Learned& learned, const std::string& path, Json json, Context& context) {
+  AdviseArguments about = args.advise;
+  about.threads = threads_of(args);
+  const auto advised = advise_on(about, learned, path, context);
+  if (!advised) return report(advised.error(), context);
+  if (args.json) {
+    json["loops"] = to_json(*advised);
+    print_json(json);
+  } else {
+    print_advice(*advised);
+  }
+  if (advised->advice.interrupted) context.exit_code = kInterrupted;
+}
+
 void learn_verb(const Arguments& args, Context& context) {
+  if (args.file.ends_with(".json")) {
+    if (args.advise.scenario.empty())
+      return report({ErrorKind::Option, "is a learned model: say with --advise SCENARIO which loop it is for", args.file},
+                    context);
+    const auto learned = read_learned_file(args.file);
+    if (!learned) return report(learned.error(), context);
+    return advise(args, *learned, args.file, {{"format", 1}, {"file", args.file}}, context);
+  }
   std::vector<std::string> warnings;
   auto file = read_learn_file(args.file, &warnings);
   warn(warnings, context);
@@ -134,7 +163,7 @@ void learn_verb(const Arguments& args, Context& context) {
   ProgressLine line(context);
   const auto began = std::chrono::steady_clock::now();
   LearnSpec& spec = file->spec;
-  spec.threads = args.threads > 0 ? args.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  spec.threads = threads_of(args);
   spec.stop = &stop_on_signal();
   // Time left is that of the present stage.
   std::string stage;
@@ -162,15 +191,17 @@ void learn_verb(const Arguments& args, Context& context) {
   if (!written) return report(written.error(), context);
   Json json = to_json(*result, file->output);
   if (worth.contenders.size() > 1) json["comparison"] = to_json(worth);
-  if (args.json)
-    print_json(json);
-  else
+  const bool advises = !args.advise.scenario.empty() && !result->interrupted && !worth.interrupted;
+  if (!args.json)
     print_result(*result, worth, file->output, context);
+  else if (!advises)
+    print_json(json);
   if (worth.contenders.size() > 1 && (!args.page.empty() || !viewer_page().empty())) {
     const std::string page = page_of(args, file->output), title = "Learned: " + std::filesystem::path(args.file).stem().string();
     if (auto made = write_learn_page(*result, worth, title, page); !made) return report(made.error(), context);
     if (!args.json) print("{}\n", page);
   }
+  if (advises) advise(args, result->learned, file->output, std::move(json), context);
   if (result->interrupted || worth.interrupted) context.exit_code = kInterrupted;
 }
 
@@ -179,7 +210,9 @@ void learn_verb(const Arguments& args, Context& context) {
 void add_learn(CLI::App& app, Context& context) {
   auto* verb = app.add_subcommand("learn", "Learn what acts beyond a model from recorded motion");
   auto args = std::make_shared<Arguments>();
-  verb->add_option("file", args->file, "What to learn, from which data (TOML, docs/learning.md)")->required();
+  verb->add_option("file", args->file,
+                   "What to learn, from which data (TOML, docs/learning.md); with --advise also a learned model (.json)")
+      ->required();
   verb->add_option("-o,--output", args->output, "Where the learned model goes; default: as the file says, or FILE.learned.json");
   verb->add_option("--threads", args->threads, "Threads; default: all. Results are the same to the bit")
       ->check(CLI::Range(1, 1024));
@@ -191,6 +224,19 @@ void add_learn(CLI::App& app, Context& context) {
   verb->add_option("--points", args->worth.points, "Points of every learning curve at most")
       ->check(CLI::Range(1, 20))
       ->capture_default_str();
+  verb->add_option(
+      "--advise", args->advise.scenario,
+      "Scenario of laws I to III on which contenders are tried: nothing, integral action, observer, both; the same with\n"
+      "what was identified, and with what was learned; gains searched for each, all with the same margin");
+  verb->add_option("--controller", args->advise.controller, "Which one of that scenario, where it has several")
+      ->needs("--advise");
+  verb->add_option("--budget", args->advise.budget, "Candidates per contender at most")
+      ->needs("--advise")
+      ->check(CLI::Range(4, 1000))
+      ->capture_default_str();
+  verb->add_option("--after", args->advise.after, "Settling time that errors are not judged in, s; default: half of the run")
+      ->needs("--advise")
+      ->check(CLI::NonNegativeNumber);
   verb->add_flag("--json", args->json, "Print all coefficients with their deviations as JSON");
   verb->footer(
       "The learned model is written first. Then the same data are explained by less and by functions of World components, over\n"
@@ -198,6 +244,7 @@ void add_learn(CLI::App& app, Context& context) {
       "-v prints all coefficients.\n"
       "Example: invar learn arm.toml -o arm.learned.json\n"
       "Example: invar learn arm.toml --raw 34 --page arm.html\n"
+      "Example: invar learn arm.learned.json --advise scenario.toml --budget 90\n"
       "Example: invar learn arm.toml --no-compare --json | jq '.coefficients[] | select(.of | startswith(\"mass\"))'");
   verb->callback([args, &context] { learn_verb(*args, context); });
 }

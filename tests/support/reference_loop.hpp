@@ -11,14 +11,15 @@ namespace invar::testing {
 /// position and attitude, law III; the plant has the unknown load, the law the nominal model.
 struct ReferenceLoop {
   UnknownLoad load = UnknownLoad::reference();
-  double speed = 1;  ///< of the path; 2.5 is the fast one
+  double speed = 1;              ///< of the path; 2.5 is the fast one
+  double amplitude = 1;          ///< of the path's sines, about where it begins
   double end = 8, step = 0.001;  ///< friction in the twist of slender links has a rate of 1000 /s
   PortGains gains;
   double position_rate = 1.5, attitude_rate = 3;
-  ModelSpec nominal = load.nominal;       ///< of the law
-  Quat turn = Quat::Identity();           ///< of the World
-  std::shared_ptr<const Flow> flow;       ///< as the World is turned
-  std::shared_ptr<const Learned> learned;  ///< edits and load; null: the law has the nominal model alone
+  ModelSpec nominal = load.nominal;          ///< of the law
+  Quat turn = Quat::Identity();              ///< of the World
+  std::shared_ptr<const Flow> flow;          ///< as the World is turned
+  std::shared_ptr<const Learned> learned;    ///< edits and load; null: the law has the nominal model alone
   std::shared_ptr<const Environment> water;  ///< in the place of strip drag
   bool fallback = false;
   double patience = 0.25;

@@ -15,42 +15,6 @@
 namespace invar {
 namespace {
 
-toml::array list(const std::vector<double>& x) {
-  toml::array out;
-  for (const double number : x) out.push_back(number);
-  return out;
-}
-
-toml::table table_of(const SetInertia& e) {
-  const Mat3& I = e.inertia.I_C;
-  return toml::table{
-      {"kind", "set_inertia"},
-      {"body", e.body},
-      {"mass", e.inertia.mass},
-      {"com", list({e.inertia.p_BC.x(), e.inertia.p_BC.y(), e.inertia.p_BC.z()})},
-      {"inertia",
-       toml::table{{"xx", I(0, 0)}, {"yy", I(1, 1)}, {"zz", I(2, 2)}, {"xy", I(0, 1)}, {"xz", I(0, 2)}, {"yz", I(1, 2)}}}};
-}
-
-toml::table table_of(const SetPassive& e) {
-  toml::table out{{"kind", "set_passive"}, {"joint", e.joint}};
-  for (const auto& [key, numbers] : {std::pair("stiffness", &e.stiffness), std::pair("rest", &e.rest),
-                                     std::pair("damping", &e.damping), std::pair("friction", &e.friction)})
-    if (*numbers) out.insert(key, list(**numbers));
-  if (e.friction_velocity) out.insert("friction_velocity", *e.friction_velocity);
-  return out;
-}
-
-// Behind the edits that are there.
-void add_edits(toml::table& control, const Learned& learned) {
-  toml::array* edits = control["nominal_edits"].as_array();
-  if (edits == nullptr) edits = control.insert_or_assign("nominal_edits", toml::array{}).first->second.as_array();
-  for (const Edit& e : learned.edits) {
-    if (const auto* inertia = std::get_if<SetInertia>(&e)) edits->push_back(table_of(*inertia));
-    if (const auto* passive = std::get_if<SetPassive>(&e)) edits->push_back(table_of(*passive));
-  }
-}
-
 void choose(toml::table& control, const LoopChoices& choices, const LoopWay& way, const LoopGains& gains) {
   const toml::table rates{{"position", gains.error}, {"attitude", 2 * gains.error}};
   control.insert_or_assign("gains", toml::table{{"rate", gains.damping}});
@@ -65,8 +29,8 @@ void choose(toml::table& control, const LoopChoices& choices, const LoopWay& way
     control.insert_or_assign("observer", toml::table{{"rate", std::min(gains.observer, most)}});
   }
   control.insert_or_assign("bound", toml::table{{"after", choices.after}});
-  if (way.knows == LoopWay::Knows::Identified && choices.learned) add_edits(control, *choices.learned);
-  if (way.knows == LoopWay::Knows::Learned) control.insert_or_assign("learned", toml::table{{"file", choices.learned_path}});
+  if (way.knows != LoopWay::Knows::Nominal)
+    control.insert_or_assign("learned", toml::table{{"file", choices.learned}, {"load", way.knows == LoopWay::Knows::Learned}});
 }
 
 bool moves_bodies(const std::string& law) { return law == "task" || law == "body_pose" || law == "body_velocity"; }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "invar/learn/learned.hpp"
 #include "invar/run/advise.hpp"
 
 namespace invar {
 
 /// What a scenario is tried with.
 struct LoopChoices {
-  std::string controller;                  ///< its name; empty: the only one
-  double after = 0;                        ///< s; settling
-  std::shared_ptr<const Learned> learned;  ///< null: nothing
-  std::string learned_path;                ///< of its file
+  std::string controller;  ///< its name; empty: the only one
+  double after = 0;        ///< s; settling
+  std::string learned;     ///< file of a learned model, where there is one
 };
 
 /// The text of a scenario file whose controller is made in that way, with these gains, weighs its commands and knows no bound.

@@ -28,7 +28,8 @@ std::vector<Vec3> read_points(const TomlTable& t, const Learned& learned) {
     const Vec3 at = o.vec3("at");
     const auto known = std::find(learned.obstacles.begin(), learned.obstacles.end(), name);
     if (known == learned.obstacles.end()) {
-      if (o.has("name")) o.refuse("name", fmt::format("the file knows no obstacle '{}'{}", name, did_you_mean(name, learned.obstacles)));
+      if (o.has("name"))
+        o.refuse("name", fmt::format("the file knows no obstacle '{}'{}", name, did_you_mean(name, learned.obstacles)));
       continue;
     }
     const auto k = static_cast<std::size_t>(known - learned.obstacles.begin());
@@ -57,31 +58,33 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
   if (control.boolean("as_printed", false))
     t->refuse("", "the printed law knows its model only: leave out 'as_printed' or 'learned'");
   if (control.string("law", "") == "impedance")
-    t->refuse("", "impedance has no reference velocities at which a learned load could be taken: leave it out, or take another law");
+    t->refuse("",
+              "impedance has no reference velocities at which a learned load could be taken: leave it out, or take another law");
   if (!control.boolean("model_based", true))
     t->refuse("", "feedback alone takes nothing off: leave out model_based = false, or 'learned'");
   if (name.empty()) {
-    t->accept("obstacles");
+    t->accept("obstacles"), t->accept("load");
     return {};
   }
   auto read = read_learned_file((std::filesystem::path(folder) / name).lexically_normal().string());
   if (!read) {
-    t->accept("obstacles");
+    t->accept("obstacles"), t->accept("load");
     t->refuse("file", read.error().text());
     return {};
   }
   if (const std::string why = objection_in_loop(*read); !why.empty()) t->refuse("file", why);
+  if (!t->boolean("load", true)) *read = without_load(std::move(*read));
   if (!read->learned) known.remarks.push_back(fmt::format("{}: {}", name, kNothingLearned));
   if (s.flow && sees_flow(*read)) {
     if (!s.flow->is_measured())
       known.remarks.push_back("nobody measures the flow: the learned load takes the water for still; [flow] 'measured' tells it");
     else if (s.flow->meter_errs() && !(control.number("period", 0) > 0))
-      t->refuse("", "the flow is measured with errors, which a law that commands at every instant cannot follow: give a 'period'");
+      t->refuse("",
+                "the flow is measured with errors, which a law that commands at every instant cannot follow: give a 'period'");
   }
   const bool generic =
       std::any_of(read->terms.begin(), read->terms.end(), [](const TermSpec& term) { return is_generic(term.kind); });
-  if (known.fallback && !generic)
-    t->refuse("fallback", "it drops generic terms, of which the file has none: leave it out");
+  if (known.fallback && !generic) t->refuse("fallback", "it drops generic terms, of which the file has none: leave it out");
   auto learned = std::make_shared<const Learned>(std::move(*read));
   known.make = [learned, flow = s.flow, points = read_points(*t, *learned)](const Model& m) -> std::unique_ptr<KnownLoad> {
     // The model outlives the law that asks for this.

@@ -230,7 +230,9 @@ double AdvisedLoop::jitter() const { return root_mean_square(judged, &LoopScore:
 LoopScore score_of(Scenario scenario, const std::string& controller, double after, const std::atomic<bool>* stop) {
   LoopScore out;
   scenario.laws.clear(), scenario.figures.clear(), scenario.convergence.clear();
-  scenario.sampling.steps = 1;
+  // Once per tick: nothing that is asked for changes in between.
+  const ControllerSpec* c = controller_of(scenario, controller);
+  scenario.sampling.steps = c != nullptr ? std::max(1l, std::lround(c->period / scenario.method.step)) : 1;
   for (const char* word : kRecordGroups) *group(scenario.sampling.what, word) = false;
   Follow follow(controller, scenario.start_time + after);
   RunOptions options;
