@@ -3,12 +3,16 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "advise.hpp"
 #include "console.hpp"
 #include "invar/io/learn_file.hpp"
 #include "invar/io/learned_file.hpp"
+#include "invar/report/learn_page.hpp"
+#include "invar/report/page.hpp"
 
 namespace invar::cli {
 namespace {
@@ -16,12 +20,30 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Arguments {
-  std::string file, output;
+  std::string file, output, page;
+  WorthOptions worth;
+  AdviseArguments advise;
   int threads = 0;
-  bool json = false;
+  bool json = false, compare = true;
 };
 
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+Json to_json(const Worth& worth) {
+  Json out = {{"judged_on", worth.judges}, {"strengths_chosen_there", worth.held_out_judged}, {"interrupted", worth.interrupted}};
+  if (!worth.contenders.empty()) out["advice"] = advice(worth);
+  Json& contenders = out["contenders"] = Json::array();
+  for (const Contender& c : worth.contenders) {
+    Json curve = Json::array();
+    for (const Errors& e : c.curve) curve.push_back({{"samples", e.samples}, {"error", number(e.unseen)}});
+    contenders.push_back({{"name", c.name},
+                          {"how", c.how},
+                          {"columns", c.curve.back().columns},
+                          {"curve", curve},
+                          {"turned_worlds", number(c.curve.back().turned)}});
+  }
+  return out;
+}
 
 Json to_json(const LearnResult& r, const std::string& output) {
   Json out = {{"format", 1},
@@ -48,14 +70,39 @@ Json to_json(const LearnResult& r, const std::string& output) {
   return out;
 }
 
-void print_result(const LearnResult& r, const std::string& output, const Context& context) {
-  const Provenance& from = r.learned.from;
-  print("{} samples of {} runs, {} held out; {} columns\n", from.samples, from.training.size(), from.held_out.size(),
-        r.labels.size());
+// One line per contender, one column per number of samples.
+void print_worth(const Worth& worth) {
+  print("  what unseen runs leave over, in parts of what the model leaves over\n    {:<34}", "samples fitted");
+  for (const Errors& e : worth.contenders.front().curve) print(" {:>8}", e.samples);
+  print(" {:>14}\n", "turned Worlds");
+  for (const Contender& c : worth.contenders) {
+    print("    {:<34}", c.name);
+    for (std::size_t k = 0; k < worth.contenders.front().curve.size(); ++k)
+      print(" {:>8}", k < c.curve.size() ? fmt::format("{:.3f}", c.curve[k].unseen) : "-");
+    print(" {:>14}\n", std::isfinite(c.curve.back().turned) ? fmt::format("{:.3f}", c.curve.back().turned) : "-");
+  }
+  for (const Contender& c : worth.contenders)
+    if (!c.how.empty()) print("  {}: {}\n", c.name, c.how);
+  if (worth.held_out_judged)
+    print("  judged on the runs on which strengths were chosen, so a little too good: name runs with judges = true\n");
+  print("  {}\n", advice(worth));
+}
+
+void print_held_out(const LearnResult& r) {
   print("  what runs that were held out leave over, in parts of what the model leaves over\n");
   print("    {:<34} {:>8.3f}\n", "nothing learned", 1.0);
   if (r.identified < 1) print("    {:<34} {:>8.3f}\n", "inertias and joints alone", r.identified);
   print("    {:<34} {:>8.3f}\n", "all terms", r.fit.held_out);
+}
+
+void print_result(const LearnResult& r, const Worth& worth, const std::string& output, const Context& context) {
+  const Provenance& from = r.learned.from;
+  print("{} samples of {} runs, {} held out; {} columns\n", from.samples, from.training.size(), from.held_out.size(),
+        r.labels.size());
+  if (worth.contenders.size() > 1)
+    print_worth(worth);
+  else
+    print_held_out(r);
   for (const std::string& words : r.learned.undetermined) print("  not determined: {}\n", words);
   for (const std::string& words : r.learned.notes) print("  note: {}\n", words);
   if (context.verbose)
@@ -66,7 +113,48 @@ void print_result(const LearnResult& r, const std::string& output, const Context
   print("{}: {} edits of the model, {} terms of a load\n", output, r.learned.edits.size(), r.learned.terms.size());
 }
 
+// Beside the learned model, as FILE.html.
+std::string page_of(const Arguments& args, const std::string& output) {
+  return args.page.empty() ? std::filesystem::path(output).replace_extension(".html").string() : args.page;
+}
+
+// The learned model is there by now: what goes wrong here costs the comparison and its page only.
+Worth compare(const Arguments& args, const LearnFile& file, const LearnResult& result, Context& context) {
+  if (!args.compare || result.interrupted || !result.learned.learned || result.held_out.empty()) return {};
+  auto worth = worth_of(file.nominal, *file.model, file.data, file.spec, result, args.worth, file.actuators);
+  if (worth) return std::move(*worth);
+  say("note: no comparison: " + worth.error().text(), context);
+  return {};
+}
+
+int threads_of(const Arguments& args) {
+  return args.threads > 0 ? args.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// Which loop to take on a scenario, beside what was printed before.
+void advise(const Arguments& args, const Learned& learned, const std::string& path, Json json, Context& context) {
+  AdviseArguments about = args.advise;
+  about.threads = threads_of(args);
+  const auto advised = advise_on(about, learned, path, context);
+  if (!advised) return report(advised.error(), context);
+  if (args.json) {
+    json["loops"] = to_json(*advised);
+    print_json(json);
+  } else {
+    print_advice(*advised);
+  }
+  if (advised->advice.interrupted) context.exit_code = kInterrupted;
+}
+
 void learn_verb(const Arguments& args, Context& context) {
+  if (args.file.ends_with(".json")) {
+    if (args.advise.scenario.empty())
+      return report({ErrorKind::Option, "is a learned model: say with --advise SCENARIO which loop it is for", args.file},
+                    context);
+    const auto learned = read_learned_file(args.file);
+    if (!learned) return report(learned.error(), context);
+    return advise(args, *learned, args.file, {{"format", 1}, {"file", args.file}}, context);
+  }
   std::vector<std::string> warnings;
   auto file = read_learn_file(args.file, &warnings);
   warn(warnings, context);
@@ -75,7 +163,7 @@ void learn_verb(const Arguments& args, Context& context) {
   ProgressLine line(context);
   const auto began = std::chrono::steady_clock::now();
   LearnSpec& spec = file->spec;
-  spec.threads = args.threads > 0 ? args.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  spec.threads = threads_of(args);
   spec.stop = &stop_on_signal();
   // Time left is that of the present stage.
   std::string stage;
@@ -89,20 +177,32 @@ void learn_verb(const Arguments& args, Context& context) {
     line.show(p, doing);
   };
   auto result = learn(file->nominal, *file->model, file->data, spec, file->actuators);
-  line.clear();
   if (!result) {
+    line.clear();
     Error error = result.error();
     if (error.where.empty()) error.where = args.file;
     report(error, context);
     if (*spec.stop) context.exit_code = kInterrupted;
     return;
   }
-  if (auto written = write_learned_file(file->output, result->learned); !written) return report(written.error(), context);
-  if (args.json)
-    print_json(to_json(*result, file->output));
-  else
-    print_result(*result, file->output, context);
-  if (result->interrupted) context.exit_code = kInterrupted;
+  auto written = write_learned_file(file->output, result->learned);
+  const Worth worth = written ? compare(args, *file, *result, context) : Worth{};
+  line.clear();
+  if (!written) return report(written.error(), context);
+  Json json = to_json(*result, file->output);
+  if (worth.contenders.size() > 1) json["comparison"] = to_json(worth);
+  const bool advises = !args.advise.scenario.empty() && !result->interrupted && !worth.interrupted;
+  if (!args.json)
+    print_result(*result, worth, file->output, context);
+  else if (!advises)
+    print_json(json);
+  if (worth.contenders.size() > 1 && (!args.page.empty() || !viewer_page().empty())) {
+    const std::string page = page_of(args, file->output), title = "Learned: " + std::filesystem::path(args.file).stem().string();
+    if (auto made = write_learn_page(*result, worth, title, page); !made) return report(made.error(), context);
+    if (!args.json) print("{}\n", page);
+  }
+  if (advises) advise(args, result->learned, file->output, std::move(json), context);
+  if (result->interrupted || worth.interrupted) context.exit_code = kInterrupted;
 }
 
 }  // namespace
@@ -110,15 +210,42 @@ void learn_verb(const Arguments& args, Context& context) {
 void add_learn(CLI::App& app, Context& context) {
   auto* verb = app.add_subcommand("learn", "Learn what acts beyond a model from recorded motion");
   auto args = std::make_shared<Arguments>();
-  verb->add_option("file", args->file, "What to learn, from which data (TOML, docs/learning.md)")->required();
+  verb->add_option("file", args->file,
+                   "What to learn, from which data (TOML, docs/learning.md); with --advise also a learned model (.json)")
+      ->required();
   verb->add_option("-o,--output", args->output, "Where the learned model goes; default: as the file says, or FILE.learned.json");
   verb->add_option("--threads", args->threads, "Threads; default: all. Results are the same to the bit")
       ->check(CLI::Range(1, 1024));
+  verb->add_option("--page", args->page, "Where the page goes; default: beside the learned model, .html");
+  verb->add_flag("!--no-compare", args->compare, "Learn only: no comparison, no page")->excludes("--page");
+  verb->add_option("--raw", args->worth.raw, "How many ways to learn from World components are tried beside, 0 to 34")
+      ->check(CLI::Range(0, 34))
+      ->capture_default_str();
+  verb->add_option("--points", args->worth.points, "Points of every learning curve at most")
+      ->check(CLI::Range(1, 20))
+      ->capture_default_str();
+  verb->add_option(
+      "--advise", args->advise.scenario,
+      "Scenario of laws I to III on which contenders are tried: nothing, integral action, observer, both; the same with\n"
+      "what was identified, and with what was learned; gains searched for each, all with the same margin");
+  verb->add_option("--controller", args->advise.controller, "Which one of that scenario, where it has several")
+      ->needs("--advise");
+  verb->add_option("--budget", args->advise.budget, "Candidates per contender at most")
+      ->needs("--advise")
+      ->check(CLI::Range(4, 1000))
+      ->capture_default_str();
+  verb->add_option("--after", args->advise.after, "Settling time that errors are not judged in, s; default: half of the run")
+      ->needs("--advise")
+      ->check(CLI::NonNegativeNumber);
   verb->add_flag("--json", args->json, "Print all coefficients with their deviations as JSON");
   verb->footer(
-      "Ctrl-C ends early and keeps what was learned until then. -v prints all coefficients.\n"
+      "The learned model is written first. Then the same data are explained by less and by functions of World components, over\n"
+      "how many samples, and in turned Worlds: a table, and a page. Ctrl-C ends early and keeps what was found until then.\n"
+      "-v prints all coefficients.\n"
       "Example: invar learn arm.toml -o arm.learned.json\n"
-      "Example: invar learn arm.toml --json | jq '.coefficients[] | select(.of | startswith(\"mass\"))'");
+      "Example: invar learn arm.toml --raw 34 --page arm.html\n"
+      "Example: invar learn arm.learned.json --advise scenario.toml --budget 90\n"
+      "Example: invar learn arm.toml --no-compare --json | jq '.coefficients[] | select(.of | startswith(\"mass\"))'");
   verb->callback([args, &context] { learn_verb(*args, context); });
 }
 

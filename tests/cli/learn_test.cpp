@@ -69,6 +69,31 @@ TEST(Learn, SaysInATableWhatItIsWorth) {
   ASSERT_EQ(e.code, 0) << e.err;
   EXPECT_TRUE(has(e.out, "nothing learned") && has(e.out, "all terms")) << e.out;
   EXPECT_TRUE(has(e.out, "other.json: 1 edits of the model, 0 terms of a load")) << e.out;
+  EXPECT_TRUE(has(e.out, "turned Worlds") && has(e.out, "World components, turned copies")) << e.out;
+  EXPECT_TRUE(has(e.out, "judged on the runs on which strengths were chosen")) << e.out;
+}
+
+TEST(Learn, JudgesOnRunsThatNothingElseHasSeenAndMakesAPage) {
+  const Swings s;
+  std::string text = read_file(s.folder / "learn.toml");
+  text.insert(text.find("[[term]]"), "judges = true\n");
+  write_file(s.folder / "learn.toml", text);
+  const Ended e =
+      invar({"learn", s.folder / "learn.toml", "--json", "--raw", "2", "--points", "2", "--page", s.folder / "p.html"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json out = json::parse(e.out)["comparison"];
+  EXPECT_EQ(out["judged_on"], json::array({"run3.csv"}));
+  EXPECT_FALSE(out["strengths_chosen_there"].get<bool>());
+  EXPECT_EQ(out["contenders"][0]["name"], "nothing learned");
+  EXPECT_EQ(out["contenders"][1]["name"], "all terms");
+  const double error = out["contenders"][1]["curve"].back()["error"].get<double>();
+  EXPECT_LT(error, 1e-6);
+  EXPECT_NEAR(out["contenders"][1]["turned_worlds"].get<double>(), error, 1e-8);
+  EXPECT_GT(out["contenders"][2]["turned_worlds"].get<double>(), 0.1);  // World components in a turned World
+  const std::string page = read_file(s.folder / "p.html");
+  EXPECT_TRUE(has(page, "\"study\":{\"level\":\"held\"") && has(page, "damping of 'pivot'"));
+  const Ended plain = invar({"learn", s.folder / "learn.toml", "--json", "--no-compare"});
+  EXPECT_FALSE(json::parse(plain.out).contains("comparison"));
 }
 
 TEST(Learn, RefusesInOneLine) {
@@ -78,6 +103,12 @@ TEST(Learn, RefusesInOneLine) {
   const Ended one = invar({"learn", s.folder / "learn.toml"});
   EXPECT_EQ(one.code, 2);
   EXPECT_TRUE(has(one.err, "one run only")) << one.err;
+  write_file(s.folder / "learn.toml",
+             "model = \"model.toml\"\n[[data]]\nfile = \"run1.csv\"\nheld_out = true\njudges = true\n[[term]]\nkind = "
+             "\"joint_viscous\"\n");
+  const Ended both = invar({"learn", s.folder / "learn.toml"});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_TRUE(has(both.err, "a run that judges is left out of everything else")) << both.err;
   const Ended none = invar({"learn", s.folder / "nowhere.toml"});
   EXPECT_EQ(none.code, 2);
 }

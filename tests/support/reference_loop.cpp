@@ -11,15 +11,16 @@ namespace invar::testing {
 namespace {
 
 // Paper A, 4.2: sines of 0.5 and 0.7 rad/s, an attitude that swings about z.
-PosePath path_of(double speed, const Quat& turn) {
-  return [speed, turn](Instant at) {
+PosePath path_of(double speed, double size, const Quat& turn) {
+  return [speed, size, turn](Instant at) {
     const double a = 0.5 * speed, b = 0.7 * speed, t = at.t;
     const Quat fixed = exp_so3(0.36055512754639896 * Vec3(0.3, -0.2, 0).normalized());
-    const double angle = 0.6 * std::sin(a * t), rate = 0.6 * a * std::cos(a * t), change = -0.6 * a * a * std::sin(a * t);
+    const double most = 0.6 * size;
+    const double angle = most * std::sin(a * t), rate = most * a * std::cos(a * t), change = -most * a * a * std::sin(a * t);
     PoseJet j;
-    j.p = turn * Vec3(3.5 + 0.4 * std::sin(a * t), 0.6 - 0.6 * std::cos(a * t), 0.3 * std::sin(b * t));
-    j.v = turn * Vec3(0.4 * a * std::cos(a * t), 0.6 * a * std::sin(a * t), 0.3 * b * std::cos(b * t));
-    j.a = turn * Vec3(-0.4 * a * a * std::sin(a * t), 0.6 * a * a * std::cos(a * t), -0.3 * b * b * std::sin(b * t));
+    j.p = turn * (Vec3(3.5, 0, 0) + size * Vec3(0.4 * std::sin(a * t), 0.6 - 0.6 * std::cos(a * t), 0.3 * std::sin(b * t)));
+    j.v = turn * (size * Vec3(0.4 * a * std::cos(a * t), 0.6 * a * std::sin(a * t), 0.3 * b * std::cos(b * t)));
+    j.a = turn * (size * Vec3(-0.4 * a * a * std::sin(a * t), 0.6 * a * a * std::cos(a * t), -0.3 * b * b * std::sin(b * t)));
     j.q = turn * exp_so3(Vec3(0, 0, angle)) * fixed;
     j.w = turn * Vec3(0, 0, rate), j.alpha = turn * Vec3(0, 0, change);
     return j;
@@ -57,7 +58,7 @@ Scenario ReferenceLoop::scenario() const {
   law.tasks = {Task{.name = "tip",
                     .body = 4,
                     .X_BE = {},
-                    .path = path_of(speed, turn),
+                    .path = path_of(speed, amplitude, turn),
                     .position_rate = position_rate,
                     .attitude_rate = attitude_rate}};
   Obstacle post;

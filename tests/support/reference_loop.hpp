@@ -12,6 +12,7 @@ namespace invar::testing {
 struct ReferenceLoop {
   UnknownLoad load = UnknownLoad::reference();
   double speed = 1;              ///< of the path; 2.5 is the fast one
+  double amplitude = 1;          ///< of the path's sines, about where it begins
   double end = 8, step = 0.001;  ///< friction in the twist of slender links has a rate of 1000 /s
   PortGains gains;
   double position_rate = 1.5, attitude_rate = 3;

@@ -150,25 +150,4 @@ DataSet excited(const UnknownLoad& load, std::uint64_t seed, int runs, int per_r
   return out;
 }
 
-DataSet turned(const DataSet& data, const Quat& q) {
-  DataSet out = data;
-  for (DataRun& run : out.runs)
-    for (DataSample& s : run.samples) {
-      for (BodyState& b : s.bodies)
-        b.p_WC = q * b.p_WC, b.v_WC = q * b.v_WC, b.w_WB = q * b.w_WB, b.q_WB = normalized(q * b.q_WB);
-      for (BodyAcceleration& a : s.accelerations) a.a_WC = q * a.a_WC, a.alpha_WB = q * a.alpha_WB;
-      for (Wrench& w : s.port) w = {q * w.moment, q * w.force};
-      s.flow = q * s.flow;
-    }
-  for (Vec3& p : out.obstacles) p = q * p;
-  return out;
-}
-
-ModelSpec turned(ModelSpec spec, const Quat& q) {
-  spec.gravity = q * spec.gravity;
-  for (JointSpec& j : spec.joints)
-    if (j.parent == "world") j.at_parent = Pose{q, Vec3::Zero()} * j.at_parent;
-  return spec;
-}
-
 }  // namespace invar::testing

@@ -2,6 +2,7 @@
 #pragma once
 #include "invar/learn/data_set.hpp"
 #include "invar/learn/motion_factor.hpp"
+#include "invar/learn/turned.hpp"
 #include "support/random_mechanism.hpp"
 
 namespace invar::testing {
@@ -41,9 +42,5 @@ class UnknownPlant {
 /// Runs of 8 s in which every component of body rates (body axes) and of the base velocity is a sum of three sines of 0.2–0.6
 /// rad/s (m/s) and 0.15–0.9 Hz; `per_run` samples, known wrenches on all bodies, and accelerations measured with noise.
 DataSet excited(const UnknownLoad& load, std::uint64_t seed, int runs, int per_run, double noise);
-
-/// The same data seen from another World.
-DataSet turned(const DataSet& data, const Quat& q);
-ModelSpec turned(ModelSpec spec, const Quat& q);
 
 }  // namespace invar::testing

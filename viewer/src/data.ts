@@ -66,8 +66,17 @@ export interface Channel {
   y: Float64Array;
 }
 
+// What a page says first that shows no run but what a study of several found: figures are all that it has.
+export interface Study {
+  level: "broken" | "doubt" | "open" | "held";
+  text: string;
+  facts: [string, string][];
+  notes: string[];
+}
+
 export interface Run {
   name: string;
+  study: Study | null;
   outcome: Outcome | null;
   complete: boolean;
   scene: Scene | null;
@@ -190,6 +199,17 @@ async function readChannel(json: Record<string, unknown>, times: (Float64Array |
   return { path: String(json.path), unit: textOr(json.unit, ""), meaning: textOr(json.meaning, ""), size, time, y };
 }
 
+function readStudy(json: unknown): Study | null {
+  if (!isRecord(json)) return null;
+  const levels = ["broken", "doubt", "open", "held"] as const;
+  return {
+    level: levels.find((level) => level === json.level) ?? "open",
+    text: textOr(json.text, ""),
+    facts: Object.entries(child(json, "facts")).map(([key, v]) => [key, textOr(v, "")]),
+    notes: list(json.notes).filter((n): n is string => typeof n === "string"),
+  };
+}
+
 export async function readRun(json: Record<string, unknown>, index: number): Promise<Run> {
   const damage: string[] = list(json.trouble).filter((t): t is string => typeof t === "string");
   const times = await Promise.all(list(json.times).map((t, i) => attempt(`times ${i}`, damage, () => readTime(t))));
@@ -200,6 +220,7 @@ export async function readRun(json: Record<string, unknown>, index: number): Pro
   for (const channel of await Promise.all(read)) if (channel) channels.set(channel.path, channel);
   return {
     name: textOr(json.name, `run ${index + 1}`),
+    study: readStudy(json.study),
     outcome: readOutcome(json.result),
     complete: json.complete !== false,
     scene: json.scene ? await readScene(json.scene, damage) : null,

@@ -97,6 +97,7 @@ async function begin(json: unknown): Promise<{ data: Data; growth: Growth }> {
     y: new Float64Array(0),
   }));
   const run: Run = {
+    study: null,
     name: textOr(first.name, "live"),
     outcome: readOutcome(first.result),
     complete: false,

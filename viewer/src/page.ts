@@ -110,9 +110,10 @@ export class Page {
     const motion = el("section", { class: "motion", "aria-labelledby": "motion-title" }, el("h2", { id: "motion-title", class: "unseen" }, "Motion"));
     const warning = warnings(this.data);
     const top = el("div", { class: "top" }, this.head, tools);
-    const side = el("div", { class: "side" }, this.verdict, this.gallery.root, this.wall.root);
-    this.host.replaceChildren(top, ...(warning ? [warning] : []), el("main", { class: "columns" }, motion, side), this.said, help, about);
-    this.buildMotion(motion);
+    const study = this.data.runs.length > 0 && this.data.runs.every((run) => run.study);
+    const side = el("div", { class: "side" }, this.verdict, this.gallery.root, study ? null : this.wall.root);
+    this.host.replaceChildren(top, ...(warning ? [warning] : []), el("main", { class: study ? "columns study" : "columns" }, motion, side), this.said, help, about);
+    if (!study) this.buildMotion(motion);
     bindKeys(this.player, this.stage, {
       followNext: () => this.panel?.followNext(),
       toggleStiffness: () => this.panel?.toggle("stiffness"),

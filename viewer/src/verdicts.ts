@@ -60,6 +60,7 @@ function exceptions(outcome: Outcome): string {
 }
 
 export function summary(run: Run, live: boolean): { level: Level; text: string } {
+  if (run.study) return run.study;
   const outcome = run.outcome;
   const cut = "the recording was cut or damaged";
   if (!outcome) return live ? { level: "open", text: "running" } : { level: "doubt", text: run.complete ? "no result was recorded" : `no result was recorded; ${cut}` };
@@ -106,7 +107,7 @@ export function header(data: Data): HTMLElement {
   if (data.runs.length === 1) {
     root.append(badge(data.runs[0], data.live));
     const table = el("dl", { class: "facts" });
-    for (const [name, text] of facts(data.runs[0].outcome)) table.append(fact(name, text));
+    for (const [name, text] of data.runs[0].study?.facts ?? facts(data.runs[0].outcome)) table.append(fact(name, text));
     root.append(table);
     return root;
   }
@@ -197,8 +198,8 @@ export function warnings(data: Data): HTMLElement | null {
   for (const run of data.runs) {
     const of = data.runs.length > 1 ? `${run.name}: ` : "";
     if (!run.complete && !data.live) texts.push(`${of}the recording was cut or damaged; what is shown ends there.`);
-    if (!run.scene && run.channels.size > 0) texts.push(`${of}the model is not known; bodies are drawn as points at their centres of mass.`);
-    if (run.channels.size === 0 && !data.live) texts.push(`${of}nothing was recorded.`);
+    if (!run.study && !run.scene && run.channels.size > 0) texts.push(`${of}the model is not known; bodies are drawn as points at their centres of mass.`);
+    if (!run.study && run.channels.size === 0 && !data.live) texts.push(`${of}nothing was recorded.`);
     const shown = run.damage.slice(0, 8);
     if (shown.length > 0) texts.push(`${of}parts of the data could not be read: ${shown.join("; ")}${run.damage.length > shown.length ? ` and ${run.damage.length - shown.length} more` : ""}.`);
   }
@@ -206,7 +207,13 @@ export function warnings(data: Data): HTMLElement | null {
   return el("div", { class: "warnings", role: "alert" }, ...texts.map((t) => el("p", {}, el("span", { "aria-hidden": "true" }, "⚠ "), t)));
 }
 
+function remarks(notes: string[]): HTMLElement {
+  const list = el("ul", { class: "notes" }, ...notes.map((n) => el("li", {}, n)));
+  return el("section", { class: "verdicts" }, ...(notes.length > 0 ? [el("h2", {}, "Notes"), list] : []));
+}
+
 export function verdicts(data: Data): HTMLElement {
+  if (data.runs.length > 0 && data.runs.every((run) => run.study)) return remarks(data.runs.flatMap((run) => run.study!.notes));
   const root = el("section", { class: "verdicts", "aria-labelledby": "verdicts-title" }, el("h2", { id: "verdicts-title" }, "What was stated, what was kept"));
   const several = data.runs.length > 1;
   for (const run of data.runs) {

@@ -229,3 +229,19 @@ test("figures alone are a page: time is theirs where nothing was recorded", asyn
 });
 
 test("at the end the console is still silent", () => assert.deepEqual(shown.trouble, []));
+
+test("a page of a study has facts, sentences and figures, but no motion and no clock", async () => {
+  const study = { level: "held", text: "unseen runs leave over 0.06", facts: { Model: "arm", "Samples fitted": "500" }, notes: ["Interrupted."] };
+  const opened = await open(browser, report("study", data({ name: "arm", result: null, complete: true, study, figures: figures() })));
+  const at = opened.page;
+  assert.equal(await at.locator(".badge.held").textContent(), "✓ unseen runs leave over 0.06");
+  assert.deepEqual(await at.locator(".facts dt").allTextContents(), ["Model", "Samples fitted"]);
+  assert.deepEqual(await at.locator(".verdicts .notes li").allTextContents(), ["Interrupted."]);
+  assert.equal(await at.locator(".warnings, .plots").count(), 0);
+  assert.equal(await at.locator(".motion").isVisible(), false);
+  assert.ok((await at.locator("figure.paper-figure").count()) > 0);
+  const [all, figure] = await Promise.all([at.locator("main").boundingBox(), at.locator("figure.paper-figure").first().boundingBox()]);
+  assert.ok(figure!.width > 0.9 * all!.width, "figures take the room that the motion would have");
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+});

@@ -39,6 +39,7 @@ std::string flaw(const ControllerSpec& spec) {
   if (!(spec.lag >= 0) || !std::isfinite(spec.lag)) return "'lag' is a time, s, or 0";
   if (spec.lag > 0 && !sampled) return "a 'lag' needs a 'period', at whose ticks it acts";
   if (spec.lag > 0 && !spec.actuators.empty()) return "commands through actuators have the 'lag' of each of them: say it there";
+  if (spec.weighs && !sampled) return "commands change from tick to tick only where there is a 'period'";
   if (spec.with_body && !sampled) return "'hold' says how commands are held between ticks: it needs a 'period'";
   if (spec.with_body && !spec.actuators.empty()) return "'hold' is for commands without actuators: those hold their inputs";
   const NoiseSpec& n = spec.noise;
@@ -86,6 +87,11 @@ Result<std::unique_ptr<Controller>> Controller::build(const ControllerSpec& spec
   out->add_errors();
   if (auto paired = out->pair(plant); !paired) return tl::unexpected(paired.error());
   if (auto equipped = out->equip(plant); !equipped) return tl::unexpected(equipped.error());
+  if (spec.weighs) {
+    out->change_ = std::make_unique<Change>(*spec.nominal, out->inputs_);
+    out->readings_.push_back({"command_change", "N/sqrt(kg)", "|u - u'|_A of the last two commands"});
+    out->values_.push_back(std::numeric_limits<double>::quiet_NaN());
+  }
   return out;
 }
 
@@ -279,6 +285,7 @@ void Controller::tick(double t) {
     const bool commanded = command(seen->t, seen->bodies);
     hold(seen->bodies, commanded);
     if (allocation_) look(t, commanded);
+    if (change_) weigh(seen->bodies);
   }
   if (law_->observes()) oldest.held = held_, oldest.inputs = inputs_;
 }
@@ -319,6 +326,35 @@ void Controller::hold(const Bodies& seen, bool commanded) {
   held_.efforts = command_.efforts + kept * (held_.efforts - command_.efforts);
 }
 
+Controller::Change::Change(const Model& nominal, VecX none)
+    : inverse(nominal),
+      before(nominal),
+      now(nominal),
+      inputs(std::move(none)),
+      a(nominal),
+      b(nominal),
+      moved(nominal.bodies().size()) {}
+
+// Both commands as they would act on the bodies seen: |f|²_A = wᵀ M w with w = A f.
+void Controller::weigh(const Bodies& seen) {
+  Change& c = *change_;
+  c.now = command_;  // as hold() has left it
+  const VecX inputs = allocation_ ? allocation_->inputs() : VecX();
+  acting(c.now, inputs, seen, c.a);
+  acting(c.before, c.inputs, seen, c.b);
+  for (std::size_t k = 0; k < c.a.port.size(); ++k) c.a.port[k] += -c.b.port[k];
+  c.a.efforts -= c.b.efforts;
+  double square = 0;
+  const bool solved = c.inverse.at(seen).ok() && c.inverse.apply(&c.a.port, &c.a.efforts, c.moved).ok();
+  for (std::size_t k = 0; k < c.moved.size(); ++k) {
+    const Body& body = spec_.nominal->bodies()[k];
+    square +=
+        body.inertia.mass * c.moved[k].a_WC.squaredNorm() + c.moved[k].alpha_WB.dot(spun(body, seen[k], c.moved[k].alpha_WB));
+  }
+  c.size = c.begun && solved ? std::sqrt(square) : 0;
+  c.before = c.now, c.inputs = inputs, c.begun = true;
+}
+
 // What became of the last command on its way.
 void Controller::look(double t, bool commanded) {
   way_.look(allocated_, t, commanded ? allocation_->relative_remainder() : std::numeric_limits<double>::quiet_NaN());
@@ -355,7 +391,8 @@ void Controller::witness(double t, const Evaluation& plant) {
   lost_ = false;
   auto next = std::copy(law_->values().begin(), law_->values().end(), values_.begin());
   for (const Tracking& tracked : law_->tracking()) *next++ = tracked.last;
-  std::copy(inputs_.begin(), inputs_.end(), next);
+  next = std::copy(inputs_.begin(), inputs_.end(), next);
+  if (change_) *next = change_->size;
 }
 
 }  // namespace invar

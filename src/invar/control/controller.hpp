@@ -5,6 +5,7 @@
 #include "invar/control/allocation.hpp"
 #include "invar/control/control_law.hpp"
 #include "invar/control/measurement.hpp"
+#include "invar/mech/constrained_inverse.hpp"
 #include "invar/mech/formulation.hpp"
 
 namespace invar {
@@ -21,6 +22,7 @@ struct ControllerSpec {
   double delay = 0;        ///< s between what is seen and the command for it, a whole number of periods
   double lag = 0;          ///< s; without actuators: commands follow like a first-order filter; needs a period
   bool with_body = false;  ///< held wrenches turn with their bodies; otherwise they keep World axes
+  bool weighs = false;     ///< shows how much commands change from tick to tick; needs a period
   std::string where = {};  ///< in which file and line it is told; empty: by a program
 };
 
@@ -101,6 +103,7 @@ class Controller final : public Environment {
   void hold(const Bodies& seen, bool commanded);
   void acting(const Load& held, const VecX& inputs, const Bodies& nominal, Load& out) const;
   void look(double t, bool commanded);
+  void weigh(const Bodies& seen);
 
   ControllerSpec spec_;
   double start_;
@@ -121,6 +124,18 @@ class Controller final : public Environment {
   Certificate way_;  // of commands
   int given_ = -1, allocated_ = -1, limited_ = -1, late_ = -1;
   mutable bool lost_ = false;  // a command, since the last look
+  /// |u - u before|_A of the commands of two ticks, before they lag.
+  struct Change {
+    ConstrainedInverse inverse;
+    Load before, now;  // in the axes in which they are held
+    VecX inputs;
+    Load a, b;  // on the bodies seen
+    Accelerations moved;
+    double size = 0;
+    bool begun = false;
+    Change(const Model& nominal, VecX none);
+  };
+  std::unique_ptr<Change> change_;  // where it weighs
   std::vector<Reading> readings_;
   std::vector<double> values_;
   std::vector<Wrench> reactions_;  // per nominal joint

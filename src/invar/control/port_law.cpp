@@ -12,12 +12,15 @@
 namespace invar {
 namespace {
 
+double largest_moment(const Inertia& inertia) {
+  return Eigen::SelfAdjointEigenSolver<Mat3>(inertia.I_C, Eigen::EigenvaluesOnly).eigenvalues()[2];
+}
+
 // sᵀ K_d s >= rate |s|²_M: the smallest over bodies and directions.
 double rate_of(const Model& model, const PortGains& gains) {
   double rate = std::numeric_limits<double>::infinity();
   for (const Body& b : model.bodies()) {
-    const Vec3 moments = Eigen::SelfAdjointEigenSolver<Mat3>(b.inertia.I_C, Eigen::EigenvaluesOnly).eigenvalues();
-    rate = std::min({rate, gains.rate + gains.linear / b.inertia.mass, gains.rate + gains.angular / moments[2]});
+    rate = std::min({rate, gains.rate + gains.linear / b.inertia.mass, gains.rate + gains.angular / largest_moment(b.inertia)});
   }
   return rate;
 }
@@ -132,7 +135,7 @@ Verdict PortLaw::law(Instant at, const Bodies& bodies) {
                         bodies[b].w_WB.cross(spun(body, bodies[b], nu_r_[b].alpha_WB)) - gains_.angular * s_[b].alpha_WB;
     port_[b] = {moment - own_[b].moment, force - own_[b].force};
   }
-  if (gains_.integrates()) integrate(at.t);
+  if (gains_.integrates()) integrate(at.t, bodies);
   if (observer_.on()) {
     know_at_motion(at, bodies);
     if (const Verdict verdict = observer_.look(at.t, inverse_, acting(), port_, no_efforts_); !verdict.ok()) return verdict;
@@ -169,18 +172,31 @@ double PortLaw::stored(const Bodies& bodies) const {
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const Body& body = model_.bodies()[b];
     V += 0.5 * (body.inertia.mass * s_[b].a_WC.squaredNorm() + s_[b].alpha_WB.dot(spun(body, bodies[b], s_[b].alpha_WB)));
-    if (gains_.integrates())
-      V += 0.5 * (gains_.integral_linear * z_[b].a_WC.squaredNorm() + gains_.integral_angular * z_[b].alpha_WB.squaredNorm());
+    const Wrench pull = integral_pull(b, bodies);
+    V += 0.5 * (pull.force.dot(z_[b].a_WC) + pull.moment.dot(z_[b].alpha_WB));
   }
   return V;
 }
 
-void PortLaw::integrate(double t) {
+// What of s a body's turns are summed from: World components, or with κ_i M those in its own axes, so that ½ zᵀ M z changes by
+// zᵀ M s alone.
+Vec3 PortLaw::summed_turn(std::size_t b, const Bodies& bodies) const {
+  return gains_.integral_rate > 0 ? Vec3(bodies[b].q_WB.conjugate() * s_[b].alpha_WB) : s_[b].alpha_WB;
+}
+
+// K_i z of a body.
+Wrench PortLaw::integral_pull(std::size_t b, const Bodies& bodies) const {
+  const Body& body = model_.bodies()[b];
+  return {gains_.integral_angular * z_[b].alpha_WB + gains_.integral_rate * spun(body, bodies[b], z_[b].alpha_WB),
+          (gains_.integral_linear + gains_.integral_rate * body.inertia.mass) * z_[b].a_WC};
+}
+
+void PortLaw::integrate(double t, const Bodies& bodies) {
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const auto block = 6 * static_cast<Eigen::Index>(b);
-    z_[b] = {integral_.at<3>(t, block, s_[b].a_WC), integral_.at<3>(t, block + 3, s_[b].alpha_WB)};
-    port_[b].force -= gains_.integral_linear * z_[b].a_WC;
-    port_[b].moment -= gains_.integral_angular * z_[b].alpha_WB;
+    z_[b] = {integral_.at<3>(t, block, s_[b].a_WC), integral_.at<3>(t, block + 3, summed_turn(b, bodies))};
+    if (gains_.integral_rate > 0) z_[b].alpha_WB = bodies[b].q_WB * z_[b].alpha_WB;
+    port_[b] += -integral_pull(b, bodies);
   }
 }
 
@@ -198,8 +214,11 @@ void PortLaw::settle(Instant at, const Bodies& bodies) {
   if (!gains_.integrates()) return;
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const auto block = 6 * static_cast<Eigen::Index>(b);
-    const double linear = integral_.take<3>(at.t, block, s_[b].a_WC, gains_.most_force / gains_.integral_linear);
-    const double angular = integral_.take<3>(at.t, block + 3, s_[b].alpha_WB, gains_.most_moment / gains_.integral_angular);
+    const Inertia& inertia = model_.bodies()[b].inertia;
+    const double per_shift = gains_.integral_linear + gains_.integral_rate * inertia.mass;
+    const double per_turn = gains_.integral_angular + gains_.integral_rate * largest_moment(inertia);
+    const double linear = integral_.take<3>(at.t, block, s_[b].a_WC, gains_.most_force / per_shift);
+    const double angular = integral_.take<3>(at.t, block + 3, summed_turn(b, bodies), gains_.most_moment / per_turn);
     certificate_.look(bounded_, at.t, std::max(linear, angular) - 1, static_cast<int>(b));
   }
   integral_.taken(at.t);
@@ -237,7 +256,8 @@ void PortLaw::watch(Instant at, const Bodies& bodies) {
     const Body& body = model_.bodies()[b];
     Vec3 force = (gains_.linear + gains_.rate * body.inertia.mass) * s_[b].a_WC;
     Vec3 moment = gains_.angular * s_[b].alpha_WB + gains_.rate * spun(body, bodies[b], s_[b].alpha_WB);
-    force += gains_.integral_linear * z_[b].a_WC, moment += gains_.integral_angular * z_[b].alpha_WB;
+    const Wrench pull = integral_pull(b, bodies);
+    force += pull.force, moment += pull.moment;
     if (observer_.on()) force += observed_[b].force, moment += observed_[b].moment;
     undone -= force.dot(moved_[b].a_WC) + moment.dot(moved_[b].alpha_WB);
   }
@@ -349,9 +369,9 @@ void PortLaw::witness(const Witness& seen) {
     promised += s.dot(d) + z.dot(n) - gains_.linear * s.squaredNorm() - gains_.angular * z.squaredNorm() -
                 gains_.rate * (body.inertia.mass * s.squaredNorm() + z.dot(spun(body, at, z)));
     if (gains_.integrates()) {
-      const double k = gains_.integral_linear, c = gains_.integral_angular;
-      held += 0.5 * (k * z_[b].a_WC.squaredNorm() + c * z_[b].alpha_WB.squaredNorm());
-      V_dot += k * z_[b].a_WC.dot(s) + c * z_[b].alpha_WB.dot(z);
+      const Wrench pull = integral_pull(b, seen.bodies);
+      held += 0.5 * (pull.force.dot(z_[b].a_WC) + pull.moment.dot(z_[b].alpha_WB));
+      V_dot += pull.force.dot(s) + pull.moment.dot(z);
     }
     disturbance_[b] = {n, d};
     moved_[b] = {at.v_WC, at.w_WB};

@@ -18,6 +18,8 @@ struct PortGains {
   /// K_i, isotropic: -K_i ∫ s dt against constant disturbances (docs/papers.md A15).
   double integral_linear = 0;   ///< N/m
   double integral_angular = 0;  ///< N m
+  /// κ_i of K_i = κ_i M, 1/s², in their place: every direction the same. Turns are then summed in body axes, in which M rests.
+  double integral_rate = 0;
   /// The most that the integral may push with on a body.
   double most_force = std::numeric_limits<double>::infinity();   ///< N
   double most_moment = std::numeric_limits<double>::infinity();  ///< N m
@@ -26,7 +28,7 @@ struct PortGains {
   RemainderBound bound = {};  ///< what is known of the loop's remainder before it runs
   KnownLoadSpec known = {};   ///< beside the model
 
-  bool integrates() const { return integral_linear > 0 || integral_angular > 0; }
+  bool integrates() const { return integral_linear > 0 || integral_angular > 0 || integral_rate > 0; }
 };
 
 /// The laws of paper A: a reference velocity ν_r of all bodies, and a wrench on every body that makes ν follow it,
@@ -76,7 +78,9 @@ class PortLaw : public ControlLaw {
   void know_at_motion(Instant at, const Bodies& bodies);
   const Port& acting() const { return known_.on() ? acts_ : own_; }
   double stored(const Bodies& bodies) const;
-  void integrate(double t);
+  void integrate(double t, const Bodies& bodies);
+  Vec3 summed_turn(std::size_t b, const Bodies& bodies) const;
+  Wrench integral_pull(std::size_t b, const Bodies& bodies) const;
   void watch(Instant at, const Bodies& bodies);
   Verdict adapt(Instant at, const Bodies& bodies);
   double size_of(const Port& port);

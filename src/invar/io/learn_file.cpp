@@ -95,10 +95,13 @@ void read_data(const TomlTable& root, const std::string& path, LearnFile& out) {
   for (const TomlTable& t : tables) {
     const std::string file = t.string("file");
     options.loads = t.choice("loads", {"known", "unknown"}, 0) == 0;
-    const bool held_out = t.boolean("held_out", false);
+    const bool held_out = t.boolean("held_out", false), judges = t.boolean("judges", false);
+    if (held_out && judges)
+      t.refuse("judges", "a run that judges is left out of everything else; strengths are not chosen on it");
     if (!root.sound()) return;
     auto run = read_run(*out.model, beside(path, file), options);
     if (!run) return t.refuse("file", run.error().text());
+    if (judges) out.spec.judges.push_back(static_cast<int>(out.data.runs.size()));
     if (held_out) out.spec.held_out.push_back(static_cast<int>(out.data.runs.size()));
     run->name = file;
     out.data.runs.push_back(std::move(*run));

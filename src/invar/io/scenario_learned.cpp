@@ -33,9 +33,14 @@ std::pair<std::vector<std::string>, std::vector<Vec3>> read_points(const TomlTab
   std::vector<bool> told(names.size(), false);
   for (const TomlTable& o : t.tables("obstacles")) {
     const std::string name = o.string("name");
+    const Vec3 at = o.vec3("at");
     const auto k = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    if (k == names.size() && !t.has("adapt")) {
+      if (o.has("name")) o.refuse("name", fmt::format("the file knows no obstacle '{}'{}", name, did_you_mean(name, names)));
+      continue;
+    }
     if (k == names.size()) names.push_back(name), points.emplace_back(), told.push_back(false);
-    points[k] = o.vec3("at"), told[k] = true;
+    points[k] = at, told[k] = true;
   }
   for (std::size_t k = 0; k < told.size() && learned && sees_obstacles(learned->terms); ++k)
     if (!told[k])
@@ -134,11 +139,12 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
   if (!name.empty()) {
     auto read = read_learned_file((std::filesystem::path(folder) / name).lexically_normal().string());
     if (!read) {
-      for (const char* key : {"obstacles", "adapt"}) t->accept(key);
+      for (const char* key : {"obstacles", "adapt", "load"}) t->accept(key);
       t->refuse("file", read.error().text());
       return {};
     }
     if (const std::string why = objection_in_loop(*read); !why.empty()) t->refuse("file", why);
+    if (!t->boolean("load", true)) *read = without_load(std::move(*read));
     if (!read->learned) known.remarks.push_back(fmt::format("{}: {}", name, kNothingLearned));
     out.learned = std::make_shared<const Learned>(std::move(*read));
   }

@@ -31,7 +31,10 @@ PortGains read_gains(const ControlTable& r) {
     gains.integral_angular = positive(*i, "angular", 0, true);
     gains.most_force = positive(*i, "most_force", gains.most_force);
     gains.most_moment = positive(*i, "most_moment", gains.most_moment);
-    if (!gains.integrates()) i->refuse("", "an integral needs 'linear' (N/m), 'angular' (N m) or both");
+    gains.integral_rate = positive(*i, "rate", 0, true);
+    if (!gains.integrates()) i->refuse("", "an integral needs 'linear' (N/m), 'angular' (N m) or both, or a 'rate' (1/s²)");
+    if (gains.integral_rate > 0 && (gains.integral_linear > 0 || gains.integral_angular > 0))
+      i->refuse("rate", "an integral has a 'rate', which is K_i over the inertias, or 'linear' and 'angular', not both");
     if (t.boolean("as_printed", false)) t.refuse("integral", "the printed law has none");
   }
   return gains;

@@ -10,6 +10,8 @@
 namespace invar {
 namespace {
 
+bool is_among(int run, const std::vector<int>& runs) { return std::find(runs.begin(), runs.end(), run) != runs.end(); }
+
 bool of_the_model(TermKind kind) { return kind <= TermKind::JointOffset; }
 
 class Learning {
@@ -51,12 +53,16 @@ class Learning {
   // Without a choice every fifth run is held out, and the last one where there are fewer.
   Result<void> divide() {
     const int runs = static_cast<int>(data_.runs.size());
-    for (const int r : spec_.held_out)
-      if (r < 0 || r >= runs) return fail(ErrorKind::Option, fmt::format("there is no run {} to hold out", r + 1));
-    if (spec_.held_out.empty() && runs > 1)
-      for (int r = runs - 1; r >= 0; r -= 5) spec_.held_out.push_back(r);
+    std::vector<int> rest;
+    for (const std::vector<int>* some : {&spec_.held_out, &spec_.judges})
+      for (const int r : *some)
+        if (r < 0 || r >= runs) return fail(ErrorKind::Option, fmt::format("there is no run {} to hold out", r + 1));
     for (int r = 0; r < runs; ++r)
-      if (std::find(spec_.held_out.begin(), spec_.held_out.end(), r) == spec_.held_out.end()) training_.push_back(r);
+      if (!is_among(r, spec_.judges)) rest.push_back(r);
+    if (spec_.held_out.empty() && rest.size() > 1)
+      for (int k = static_cast<int>(rest.size()) - 1; k >= 0; k -= 5) spec_.held_out.push_back(rest[static_cast<std::size_t>(k)]);
+    for (const int r : rest)
+      if (!is_among(r, spec_.held_out)) training_.push_back(r);
     if (training_.empty()) return fail(ErrorKind::Option, "all runs are held out: none is left to learn from");
     return {};
   }
@@ -139,6 +145,8 @@ class Learning {
         t.domain = domain_of(static_cast<const FeatureTerm&>(alone->term(0)), data_, training_);
       }
     out.fit = std::move(done);
+    for (int i = 0; i < terms.count(); ++i) out.terms.push_back(terms.spec(i));
+    out.training = training_, out.held_out = spec_.held_out;
     out.interrupted = spec_.stop && *spec_.stop;
     return out;
   }

@@ -11,6 +11,7 @@ struct LearnSpec {
   FitOptions fit;
   TrainOptions train;         ///< of networks among the terms
   std::vector<int> held_out;  ///< runs of the data; empty: every fifth, the last one at least
+  std::vector<int> judges;    ///< runs that are left out of everything, to judge by
   std::uint64_t seed = 1;
   int window = 0;  ///< of differences, for the record
   int threads = 1;
@@ -22,6 +23,8 @@ struct LearnSpec {
 struct LearnResult {
   Learned learned;
   Fit fit;
+  std::vector<TermSpec> terms;             ///< as they were fitted: with sizes and hidden layers
+  std::vector<int> training, held_out;     ///< runs of the data
   std::vector<std::string> labels, units;  ///< per column of the fit
   double identified = 1;                   ///< held-out error with inertias and joints alone; 1 where no such term is there
   bool interrupted = false;

@@ -191,4 +191,10 @@ Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Ter
   return out;
 }
 
+Learned without_load(Learned learned) {
+  learned.terms.clear(), learned.counts.clear(), learned.labels.clear(), learned.units.clear();
+  learned.coefficients.resize(0);
+  return learned;
+}
+
 }  // namespace invar

@@ -45,6 +45,9 @@ struct Learned {
 Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Terms& terms, const Fit& fit, const DataSet& data,
                          Provenance from);
 
+/// Its edits alone: what an identification of inertias, friction and springs gives.
+Learned without_load(Learned learned);
+
 /// The sentence of a model that learned nothing.
 inline constexpr const char* kNothingLearned =
     "the data excite nothing that the terms could explain: nothing was learned, and the nominal model stays as it is";

@@ -43,6 +43,8 @@ class Term {
   virtual void list(const Bodies& bodies, const Surroundings& around, int first, std::vector<ColumnEntry>& out) const = 0;
   /// Adds the wrenches for these coefficients.
   virtual void add(const Bodies& bodies, const Surroundings& around, const double* coefficients, Port& port) const = 0;
+  /// How far outside of its data the motion is: at most 1 inside; 0 where a term holds everywhere.
+  virtual double leverage(const Bodies& bodies, const Surroundings& around) const { return (void)bodies, (void)around, 0; }
 };
 
 /// Both faces of a term from one function, T::each(bodies, around, emit) with emit(column, body, wrench).

@@ -164,6 +164,15 @@ Result<Terms> Terms::build(const Model& model, const std::vector<TermSpec>& spec
   return out;
 }
 
+Terms Terms::with(std::shared_ptr<const Term> rival) const {
+  Terms out = *this;
+  TermSpec spec;
+  spec.kind = TermKind::Fourier;  // generic
+  out.first_.push_back(columns() + rival->columns());
+  out.terms_.push_back(std::move(rival)), out.specs_.push_back(spec);
+  return out;
+}
+
 int Terms::term_of(int column) const {
   return static_cast<int>(std::upper_bound(first_.begin(), first_.end(), column) - first_.begin()) - 1;
 }
@@ -183,9 +192,7 @@ void Terms::add(const Bodies& bodies, const Surroundings& around, const double* 
 
 double Terms::leverage(const Bodies& bodies, const Surroundings& around) const {
   double largest = 0;
-  for (std::size_t i = 0; i < terms_.size(); ++i)
-    if (is_generic(specs_[i].kind))
-      largest = std::max(largest, static_cast<const FeatureTerm&>(*terms_[i]).leverage(bodies, around));
+  for (const auto& term : terms_) largest = std::max(largest, term->leverage(bodies, around));
   return largest;
 }
 

@@ -64,6 +64,9 @@ class Terms {
   /// Refuses names that are not there, with the nearest one, and numbers that make no term. The model must outlive it.
   static Result<Terms> build(const Model& model, const std::vector<TermSpec>& specs, const TermContext& context = {});
 
+  /// The same with one more at its end that no file names: something generic to compare with.
+  Terms with(std::shared_ptr<const Term> rival) const;
+
   int columns() const { return first_.back(); }
   int count() const { return static_cast<int>(terms_.size()); }
   const Term& term(int i) const { return *terms_[static_cast<std::size_t>(i)]; }

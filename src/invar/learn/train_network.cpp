@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a sample: y = Bᵀ d, predicted as Σ_b K_b C φ(x_b) with K_b = Bᵀ_b (R, R) the rows per unit wrench in body axes, φ =
-// (1, y₂) of the network and C its last layer. For e = prediction - y the gradient goes back through C to both tanh layers,
+// Rows of a sample: y = Bᵀ d, predicted as Σ_b K_b C φ(x_b) with K_b = Bᵀ_b (E, E) the rows per unit wrench along the axes of the
+// term, φ = (1, y₂) of the network and C its last layer. For e = prediction - y the gradient goes back through C to both tanh
+// layers,
 //   g₂ = (C₂ᵀ K_bᵀ e) ∘ (1 - y₂²),   g₁ = (W₂ᵀ g₂) ∘ (1 - y₁²),
 // summed over bodies, which share the network. Steps are Adam's.
 #include "invar/learn/train_network.hpp"
@@ -23,7 +24,7 @@ namespace {
 constexpr std::size_t kBatch = 16;  // samples per step
 
 struct Row {
-  std::vector<Vec6> x;  // per body of the term
+  std::vector<VecX> x;  // per body of the term
   std::vector<MatX> K;  // rows × 6
   VecX y;
 };
@@ -92,7 +93,7 @@ class Trainer {
   const HiddenLayers& layers() const { return net_.hidden; }
 
  private:
-  void forward(const Vec6& x) {
+  void forward(const VecX& x) {
     y1_.noalias() = net_.hidden.W1 * x;
     y1_ += net_.hidden.b1;
     hyperbolic_tangents(y1_.data(), y1_.size());
@@ -101,7 +102,7 @@ class Trainer {
     hyperbolic_tangents(phi_.data() + 1, y1_.size());
   }
 
-  void backward(const Vec6& x, const Vec6& g) {
+  void backward(const VecX& x, const Vec6& g) {
     const Eigen::Index n = y1_.size();
     slope_.C.noalias() += g * phi_.transpose();
     const VecX g2 = (net_.C.rightCols(n).transpose() * g).array() * (1 - phi_.tail(n).array().square());
@@ -137,7 +138,8 @@ class Trainer {
   long steps_ = 0;
 };
 
-Result<std::vector<Row>> rows_of(const Model& model, const FeatureTerm& term, const Terms& others, const VecX& coefficients,
+template <class Featured>
+Result<std::vector<Row>> rows_of(const Model& model, const Featured& term, const Terms& others, const VecX& coefficients,
                                  const DataSet& data, const std::vector<int>& runs) {
   std::vector<Row> out;
   MotionFactor factor(model);
@@ -161,15 +163,39 @@ Result<std::vector<Row>> rows_of(const Model& model, const FeatureTerm& term, co
       for (std::size_t b = 0; b < d.size(); ++b) factor.add(static_cast<int>(b), d[b], row.y);
       for (std::size_t n = 0; n < term.bodies().size(); ++n) {
         const int b = term.bodies()[n];
-        const Mat3 R = s.bodies[static_cast<std::size_t>(b)].q_WB.toRotationMatrix();
+        const Mat3 E = term.axes(s.bodies, n);
         MatX K(factor.rows(), 6);
-        K << factor.Bt().middleCols(6 * b, 3) * R, factor.Bt().middleCols(6 * b + 3, 3) * R;
+        K << factor.Bt().middleCols(6 * b, 3) * E, factor.Bt().middleCols(6 * b + 3, 3) * E;
         row.K.push_back(std::move(K));
         row.x.push_back(term.seen(s.bodies, around, n));
       }
       out.push_back(std::move(row));
     }
   return out;
+}
+
+// Of all rows together.
+HiddenLayers trained(const HiddenLayers& start, std::vector<Row>& rows, std::vector<Row>& judges, std::uint64_t seed,
+                     const TrainOptions& options) {
+  double size = 0, all = 0;
+  for (const Row& row : rows) size += row.y.squaredNorm();
+  const double unit =
+      std::sqrt(std::max(size / static_cast<double>(std::max<std::size_t>(1, rows.size())), std::numeric_limits<double>::min()));
+  for (std::vector<Row>* set : {&rows, &judges})
+    for (Row& row : *set) row.y /= unit;
+  for (const Row& row : judges) all += row.y.squaredNorm();
+  Trainer trainer(Network{start, MatX::Zero(6, start.width() + 1)}, options);
+  Random random(seed, 1);
+  HiddenLayers best = start;
+  double least = std::numeric_limits<double>::infinity();
+  for (int epoch = 0; epoch < options.epochs && !(options.stop && *options.stop); ++epoch) {
+    const double along = static_cast<double>(epoch) / options.epochs;
+    trainer.epoch(rows, random, options.rate * (0.55 + 0.45 * std::cos(std::numbers::pi * along)));
+    const double left = trainer.left(judges.empty() ? rows : judges);
+    if (left < least) least = left, best = trainer.layers();
+    if (options.progress) options.progress((epoch + 1.0) / options.epochs, all > 0 ? std::sqrt(left / all) : 1.0);
+  }
+  return best;
 }
 
 }  // namespace
@@ -184,27 +210,22 @@ Result<HiddenLayers> train_network(const Model& model, const TermSpec& network, 
   if (!rows) return tl::unexpected(rows.error());
   auto judges = rows_of(model, term, others, coefficients, data, held_out);
   if (!judges) return tl::unexpected(judges.error());
-  double size = 0, all = 0;
-  for (const Row& row : *rows) size += row.y.squaredNorm();
-  const double unit =
-      std::sqrt(std::max(size / static_cast<double>(std::max<std::size_t>(1, rows->size())), std::numeric_limits<double>::min()));
-  for (std::vector<Row>* set : {&*rows, &*judges})
-    for (Row& row : *set) row.y /= unit;
-  for (const Row& row : *judges) all += row.y.squaredNorm();
+  return trained(static_cast<const NetworkFeatures&>(term.features()).layers(), *rows, *judges, network.seed, options);
+}
 
-  const HiddenLayers start = static_cast<const NetworkFeatures&>(term.features()).layers();
-  Trainer trainer(Network{start, MatX::Zero(6, start.width() + 1)}, options);
-  Random random(network.seed, 1);
-  HiddenLayers best = start;
-  double least = std::numeric_limits<double>::infinity();
-  for (int epoch = 0; epoch < options.epochs && !(options.stop && *options.stop); ++epoch) {
-    const double along = static_cast<double>(epoch) / options.epochs;
-    trainer.epoch(*rows, random, options.rate * (0.55 + 0.45 * std::cos(std::numbers::pi * along)));
-    const double left = trainer.left(judges->empty() ? *rows : *judges);
-    if (left < least) least = left, best = trainer.layers();
-    if (options.progress) options.progress((epoch + 1.0) / options.epochs, all > 0 ? std::sqrt(left / all) : 1.0);
+Result<HiddenLayers> train_network(const Model& model, const HiddenLayers& start, const std::vector<RawWorldTerm>& seen,
+                                   const Terms& others, const VecX& coefficients, const DataSet& data,
+                                   const std::vector<int>& training, const std::vector<int>& held_out, std::uint64_t seed,
+                                   const TrainOptions& options) {
+  std::vector<Row> rows;
+  for (const RawWorldTerm& term : seen) {
+    auto more = rows_of(model, term, others, coefficients, data, training);
+    if (!more) return tl::unexpected(more.error());
+    std::move(more->begin(), more->end(), std::back_inserter(rows));
   }
-  return best;
+  auto judges = rows_of(model, seen.front(), others, coefficients, data, held_out);
+  if (!judges) return tl::unexpected(judges.error());
+  return trained(start, rows, *judges, seed, options);
 }
 
 }  // namespace invar

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "invar/learn/data_set.hpp"
+#include "invar/learn/term/raw_world.hpp"
 #include "invar/learn/terms.hpp"
 
 namespace invar {
@@ -21,6 +22,13 @@ struct TrainOptions {
 /// beside all other columns. The same seed gives the same layers.
 Result<HiddenLayers> train_network(const Model& model, const TermSpec& network, const Terms& others, const VecX& coefficients,
                                    const DataSet& data, const std::vector<int>& training, const std::vector<int>& held_out,
+                                   const TrainOptions& options = {});
+
+/// The same for a network on World components (raw_world.hpp), on the data as they are seen from several Worlds, one term for
+/// each; the held-out runs are seen from the first.
+Result<HiddenLayers> train_network(const Model& model, const HiddenLayers& start, const std::vector<RawWorldTerm>& seen,
+                                   const Terms& others, const VecX& coefficients, const DataSet& data,
+                                   const std::vector<int>& training, const std::vector<int>& held_out, std::uint64_t seed,
                                    const TrainOptions& options = {});
 
 }  // namespace invar

@@ -41,7 +41,7 @@ double FeatureTerm::values_at(const Bodies& bodies, const Surroundings& around, 
   x << R.transpose() * (at.v_WC - around.flow) / scales_.v, R.transpose() * at.w_WB / scales_.w;
   const double fade = domain_.empty() ? 1.0 : faded(domain_.leverage(classes_.of[n], x));
   if (fade > 0)
-    features_->at(x, values);
+    features_->at(x.data(), values);
   else
     std::fill(values, values + features_->count(), 0.0);
   return fade;

@@ -7,8 +7,8 @@
 
 namespace invar {
 
-/// Functions of what a body's own observer sees, x = (u/v₀, ω/ω₀) in body components, u relative to the measured flow: the part
-/// of a generic term that its kinds differ in.
+/// Functions of what is seen of a body: the part of a generic term that its kinds differ in. Those of terms that turn with the
+/// World see x = (u/v₀, ω/ω₀) in body components, u relative to the measured flow.
 class Features {
  public:
   /// The most functions that there may be: they are evaluated on the stack.
@@ -17,8 +17,8 @@ class Features {
   virtual ~Features() = default;
   virtual int count() const = 0;
   virtual std::string label(int k) const = 0;
-  /// Their values; no heap.
-  virtual void at(const Vec6& x, double* values) const = 0;
+  /// Their values, for as many numbers x as they were made for; no heap.
+  virtual void at(const double* x, double* values) const = 0;
 };
 
 /// Sizes that make velocities pure numbers.
@@ -67,10 +67,13 @@ class FeatureTerm final : public TermOf<FeatureTerm> {
   /// The same, summed in body axes first.
   void add(const Bodies& bodies, const Surroundings& around, const double* coefficients, Port& port) const override;
 
-  /// x of the n-th body of the term.
+  /// x of the n-th body of the term, and the axes of its wrenches.
   Vec6 seen(const Bodies& bodies, const Surroundings& around, std::size_t n) const;
+  Mat3 axes(const Bodies& bodies, std::size_t n) const {
+    return bodies[static_cast<std::size_t>(bodies_[n])].q_WB.toRotationMatrix();
+  }
   /// How far outside of the data the farthest body is: at most 1 inside.
-  double leverage(const Bodies& bodies, const Surroundings& around) const;
+  double leverage(const Bodies& bodies, const Surroundings& around) const override;
 
   const std::vector<int>& bodies() const { return bodies_; }
   const Classes& classes() const { return classes_; }

@@ -8,10 +8,11 @@
 
 namespace invar {
 
-FourierFeatures::FourierFeatures(std::uint64_t seed, int cosines, double spread) : waves_(cosines, 6), phases_(cosines) {
+FourierFeatures::FourierFeatures(std::uint64_t seed, int cosines, double spread, int inputs)
+    : waves_(cosines, inputs), phases_(cosines) {
   Random random(seed);
   for (int i = 0; i < cosines; ++i) {
-    for (int k = 0; k < 6; ++k) waves_(i, k) = random.normal() / spread;
+    for (int k = 0; k < inputs; ++k) waves_(i, k) = random.normal() / spread;
     phases_[i] = random.uniform(0, 2 * std::numbers::pi);
   }
 }
@@ -22,14 +23,15 @@ std::string FourierFeatures::label(int k) const {
   return k < 7 ? kSeen[k - 1] : "cosine " + std::to_string(k - 6);
 }
 
-void FourierFeatures::at(const Vec6& x, double* values) const {
+void FourierFeatures::at(const double* x, double* values) const {
+  const Eigen::Index inputs = waves_.cols();
   values[0] = 1;
-  Eigen::Map<Vec6>(values + 1) = x;
+  Eigen::Map<VecX>(values + 1, inputs) = Eigen::Map<const VecX>(x, inputs);
   double angles[kMost], unused[kMost];
   Eigen::Map<VecX> angle(angles, phases_.size());
   angle = phases_;
-  for (int k = 0; k < 6; ++k) angle += x[k] * waves_.col(k);
-  sines(angles, static_cast<std::size_t>(phases_.size()), unused, values + 7);
+  for (Eigen::Index k = 0; k < inputs; ++k) angle += x[k] * waves_.col(k);
+  sines(angles, static_cast<std::size_t>(phases_.size()), unused, values + 1 + inputs);
 }
 
 }  // namespace invar

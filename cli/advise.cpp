@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "advise.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "invar/io/scenario_file.hpp"
+#include "invar/io/text_file.hpp"
+
+namespace invar::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+std::string cell(double x, const char* format = "{:.3g}") {
+  return std::isfinite(x) ? fmt::format(fmt::runtime(format), x) : "-";
+}
+
+}  // namespace
+
+Result<Advised> advise_on(const AdviseArguments& args, const Learned& learned, const std::string& path, Context& context) {
+  const auto text = read_text_file(args.scenario);
+  if (!text) return tl::unexpected(text.error());
+  std::vector<std::string> warnings;
+  const auto scenario = parse_scenario(*text, args.scenario, &warnings);
+  warn(warnings, context);
+  if (!scenario) return tl::unexpected(scenario.error());
+  const auto controller = controller_in(*scenario, args.controller);
+  if (!controller) return tl::unexpected(controller.error());
+
+  LoopChoices choices;
+  choices.controller = *controller;
+  choices.after = args.after >= 0 ? args.after : 0.5 * (scenario->end_time - scenario->start_time);
+  choices.learned = std::filesystem::absolute(path).string();
+  AdviseOptions options;
+  options.controller = *controller, options.after = choices.after, options.budget = args.budget, options.threads = args.threads;
+  options.ways = loop_ways(learned.learned);
+  options.stop = &stop_on_signal();
+  ProgressLine line(context);
+  const auto began = std::chrono::steady_clock::now();
+  options.progress = [&](const std::string& doing, double part) {
+    Progress p;
+    p.t = part, p.end = 1, p.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    line.show(p, "gains of " + doing);
+  };
+  const MakeLoop make = [&](const LoopWay& way, const LoopGains& gains) {
+    return scenario_with(*text, args.scenario, choices, way, gains);
+  };
+  auto advice = advise(make, options);
+  line.clear();
+  if (!advice) return tl::unexpected(advice.error());
+  const bool guessed = scenario->flow && !scenario->flow->is_measured();
+  const std::string words = sentence(*advice, guessed);
+  return Advised{std::move(*advice), words};
+}
+
+void print_advice(const Advised& advised) {
+  print("{:<34} {:>11} {:>9} {:>7} {:>7} {:>8} {:>7} {:>9}\n", "with gains of its own, margin kept", "error [mm]", "jitter",
+        "kappa", "Lambda", "kappa_i", "k_o", "remainder");
+  for (const AdvisedLoop& l : advised.advice.loops) {
+    if (!l.found) {
+      print("{:<34} {:>11}  {}\n", l.way.name(), "-",
+            l.searched.failure.empty() ? "no gains with that margin were found" : l.searched.failure);
+      continue;
+    }
+    print("{:<34} {:>11} {:>9} {:>7} {:>7} {:>8} {:>7} {:>9}\n", l.way.name(), cell(1e3 * l.error()), cell(l.jitter()),
+          cell(l.gains.damping), cell(l.gains.error), l.way.integral ? cell(l.gains.integral) : "-",
+          l.way.observer ? cell(l.gains.observer) : "-", l.judged.empty() ? "-" : cell(l.judged.front().remainder));
+  }
+  print("{}\n", advised.words);
+}
+
+Json to_json(const Advised& advised) {
+  Json out = {{"advice", advised.words}, {"interrupted", advised.advice.interrupted}};
+  out["take"] = advised.advice.taken >= 0 ? Json(advised.advice.loops[static_cast<std::size_t>(advised.advice.taken)].way.name())
+                                          : Json(nullptr);
+  Json& ways = out["ways"] = Json::array();
+  for (const AdvisedLoop& l : advised.advice.loops) {
+    Json way = {{"name", l.way.name()}, {"found", l.found}, {"candidates", l.candidates}};
+    if (l.found)
+      way.update({{"error", number(l.error())},
+                  {"jitter", number(l.jitter())},
+                  {"remainder", l.judged.empty() ? Json(nullptr) : number(l.judged.front().remainder)},
+                  {"margin_left", number(l.searched.left)},
+                  {"gains",
+                   {{"rate", l.gains.damping},
+                    {"position", l.gains.error},
+                    {"attitude", 2 * l.gains.error},
+                    {"integral", l.gains.integral},
+                    {"observer", l.gains.observer}}}});
+    else
+      way["failure"] = l.searched.failure;
+    ways.push_back(std::move(way));
+  }
+  return out;
+}
+
+}  // namespace invar::cli
