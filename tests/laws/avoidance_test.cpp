@@ -121,7 +121,8 @@ TEST(Repulsion, OfACapsuleBesideItsAxisIsSmooth) {
     o.a = -50 * axis + random_vector(random, 1), o.b = o.a + 100 * axis;
     const Repulsion repulsion(s.model, {o}, {{0, random_vector(random, 0.3), 0.05, random_vector(random, 0.5)}});
     const std::vector<Bodies> bodies = along(s, h);
-    if (bodies.empty()) continue;
+    // On the axis itself a distance has no derivative: within 5 cm of it the difference formula sees the kink.
+    if (bodies.empty() || repulsion.clearance(bodies[2]).distance + 0.05 + o.radius < 0.05) continue;
     ++judged;
     expect_derivatives(repulsion, bodies, h, std::to_string(k));
   }

@@ -61,7 +61,12 @@ TEST(TaskLaw, FallsAsPromisedWhateverTheMechanismPathAndGains) {
     // Round-off times the condition of loops (1e4 at most) and speeds of some m/s.
     for (const char* name : {"reference_is_allowed", "V_dot_as_promised", "disturbance_is_absent"})
       EXPECT_TRUE(clause(w.outcome, name).held()) << what << ", " << name << ": " << clause(w.outcome, name).text();
-    EXPECT_LT(derivative_gap(w.readings, h), 2e-5) << what;
+    // Differences of V leave h⁴ V⁽⁵⁾/30: where a draw is too quick for h, a quarter of it leaves much less.
+    const double gap = derivative_gap(w.readings, h);
+    if (gap < 2e-5) continue;
+    Watched finer;
+    ASSERT_TRUE(watch(controlled(s.mechanism.spec, s.bodies, 0.1, h / 4, c), finer)) << what;
+    EXPECT_LT(derivative_gap(finer.readings, h / 4), std::max(2e-5, gap / 16)) << what;
   }
   EXPECT_GT(judged, cases(24) / 2);
 }

@@ -53,7 +53,7 @@ TEST(NewtonEuler, WeighRotorsOfJointsThatCloseLoops) {
       ++rotors, noticed += found.force > 1 || found.moment > 1 ? 1 : 0;
     }
   }
-  EXPECT_GT(rotors, cases(40) / 8);
+  EXPECT_GT(rotors, cases(40) / 16);
   EXPECT_EQ(noticed, rotors);
 }
 

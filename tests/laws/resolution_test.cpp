@@ -17,6 +17,7 @@ namespace {
 // Accelerations of a freedom with and without a unit effort on it, by the whole equations of motion of the moving mechanism:
 // they are linear in efforts, so the difference is the answer, whatever else acts. Rounding of accelerations of up to some
 // thousand over inertias that differ by 1e3.
+// A unit effort accelerates bodies of these masses by about one; where joints leave no motion rounding is left of that.
 TEST(Response, IsWhatAUnitEffortAddsToTheAccelerationOfDrawnMechanisms) {
   int compared = 0;
   for (int draw = 0; draw < cases(20); ++draw) {
@@ -38,7 +39,7 @@ TEST(Response, IsWhatAUnitEffortAddsToTheAccelerationOfDrawnMechanisms) {
         ASSERT_TRUE(view.evaluate(x, more, with).ok());
         const double added = with.vdot[joint.v0 + k] - without.vdot[joint.v0 + k];
         const double size = without.vdot.cwiseAbs().maxCoeff() + with.vdot.cwiseAbs().maxCoeff();
-        EXPECT_NEAR(response.of_freedom(j, k), added, 1e-10 * size + 1e-9 * std::abs(added)) << draw << " " << joint.name;
+        EXPECT_NEAR(response.of_freedom(j, k), added, 1e-10 * size + 1e-9 * std::abs(added) + 1e-13) << draw << " " << joint.name;
         ++compared;
       }
     }
