@@ -542,7 +542,7 @@ TEST(FlatStarts, CountThePassagesThatFollow) {
 TEST(FlatStarts, ThatTurnOntoAnotherBranchAreTold) {
   Random random(seed(8950));
   int told = 0, stayed = 0;
-  for (int i = 0; i < cases(8); ++i) {
+  for (int i = 0; i < cases(12); ++i) {
     Meeting4 m = meeting_parallelogram(random, 1);
     BodySpec base;
     base.name = "base", base.inertia = solid_box(random.uniform(3, 8), {1, 1, 1});

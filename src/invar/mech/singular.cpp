@@ -52,6 +52,7 @@ void Singularities::begin(const Bodies& bodies, const VecX& wound) {
     groups_[g].regular = 0;
     groups_[g].looks = 0;
     groups_[g].way = 0;
+    groups_[g].turning = false;
     look(g, bodies, groups_[g].reference);
     groups_[g].begins = groups_[g].reference.t;
     groups_[g].rank_at_begin = groups_[g].regular;
@@ -244,6 +245,18 @@ void Singularities::count(double distance, const Between& between) {
   }
 }
 
+// A state right between two branches has the direction of neither: one that seems to turn there, and is as before farther away,
+// has not. `reach`: σ that a step may meet a singular configuration from.
+void Singularities::look_at_direction(std::size_t g, double reach) {
+  Watched& w = groups_[g];
+  const bool near = std::min(w.reference.rank.sigma, w.next.rank.sigma) < reach;
+  if (!w.turning && near && turned_off(g, tangent(w.reference), tangent(w.next)))
+    w.turning = true, w.came_in = tangent(w.reference), w.way_in = w.way;
+  if (!w.turning || w.next.rank.sigma < reach) return;
+  w.turning = false;
+  if (turned_off(g, w.came_in, tangent(w.next))) left_.push_back(loops_.groups()[g].joint());
+}
+
 void Singularities::look_through(std::size_t g, const Bodies& now, double distance, const Between& between) {
   Watched& w = groups_[g];
   if (!w.fresh) look(g, before_, w.reference);
@@ -258,9 +271,7 @@ void Singularities::look_through(std::size_t g, const Bodies& now, double distan
     if (const int directions = crossed(g, w.reference, w.next.q); directions > 0)
       found_.push_back(locate(g, w.reference, w.next, directions, from, to, between));
     // Nearer to a singular configuration than the way that was gone: a motion that turns there has not resolved its own.
-    const double sigma = std::min(w.reference.rank.sigma, w.next.rank.sigma);
-    if (sigma < 2 * (to - from) * distance && turned_off(g, tangent(w.reference), tangent(w.next)))
-      left_.push_back(loops_.groups()[g].joint());
+    look_at_direction(g, 2 * (to - from) * distance);
     std::swap(w.reference, w.next);
     from = to;
   }
@@ -290,6 +301,10 @@ const std::vector<Singularities::Crossing>& Singularities::step(const Bodies& no
       groups_[g].fresh = false;
     else
       look_through(g, now, distance, between);
+    if (Watched& w = groups_[g]; w.turning && w.way - w.way_in > kPart) {  // nothing was looked at farther away
+      w.turning = false;
+      left_.push_back(loops_.groups()[g].joint());
+    }
   }
   if (!found_.empty()) count(farthest, between);
   if (farthest > 0) sine_before_ = sine;

@@ -67,6 +67,9 @@ class Singularities {
     double budget = 0;  // how far its bodies may move from before_ without meeting a singular configuration
     double way = 0;     // of its bodies since the beginning, rad
     std::size_t looks = 0;
+    bool turning = false;  // at a singular configuration, as it seems
+    VecX came_in;          // its tangent before that, and `way` then
+    double way_in = 0;
     VecX begins;            // scaled rates at the beginning
     int rank_at_begin = 0;  // as counted there
     bool fresh = false;     // `reference` is where before_ is, or at the last regular configuration before it
@@ -82,6 +85,7 @@ class Singularities {
   bool compare(std::size_t group, const Look& a, const VecX& q_b, MatX& C);
   bool as_before(std::size_t group, const Bodies& now);
   int crossed(std::size_t group, const Look& a, const VecX& q_b);
+  void look_at_direction(std::size_t group, double reach);
   void look_through(std::size_t group, const Bodies& now, double distance, const Between& between);
   Found locate(std::size_t group, const Look& a, const Look& b, int directions, double from, double to, const Between& between);
   double when(const Branch& branch, double x, double from, double to, const Between& between);
