@@ -42,7 +42,8 @@ std::vector<Edit> exact_edits(const UnknownLoad& u) {
   std::vector<Edit> out = {SetInertia{"body5", loaded.bodies()[4].inertia}};
   for (const JointSpec& j : u.nominal.joints)
     if (j.kind == JointKind::Spherical)
-      out.emplace_back(SetPassive{j.name, {}, {}, std::vector<double>(3, u.damping), std::vector<double>(3, u.friction), u.smoothing});
+      out.emplace_back(
+          SetPassive{j.name, {}, {}, std::vector<double>(3, u.damping), std::vector<double>(3, u.friction), u.smoothing});
   return out;
 }
 
@@ -65,8 +66,9 @@ ReferenceLoop exact_loop(const Quat& turn = Quat::Identity()) {
   loop.position_rate = 4, loop.attitude_rate = 8;
   loop.flow = gusts(turn, true);
   loop.learned = learned_by_hand(loop.nominal, exact_edits(loop.load), some_drag());
-  loop.water = std::make_shared<const Water>(build(*edited(loop.load.rubbing(), std::vector<Edit>{Attach{"load", "body5", loop.load.payload, {}}})),
-                                             learned_by_hand(loop.nominal, {}, some_drag()), loop.flow);
+  loop.water = std::make_shared<const Water>(
+      build(*edited(loop.load.rubbing(), std::vector<Edit>{Attach{"load", "body5", loop.load.payload, {}}})),
+      learned_by_hand(loop.nominal, {}, some_drag()), loop.flow);
   loop.end = 4;
   return loop;
 }

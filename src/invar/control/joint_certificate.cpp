@@ -6,8 +6,8 @@
 //   PD and gravity   V = ½ ėᵀ Γ ė + ½ eᵀ P e        V̇ = ėᵀ (Q + P e + d - r),   r = Γ q̈_d + C q̇_d - Q_e
 // With the reference at rest the last is -ėᵀ D ė and what dampers of the mechanism take. Integral action adds ½ zᵀ K_i z to the
 // first; V of the other two need not fall then. K_d is K, and the rate times Γ where one is given. With an observer d - 𝒥ᵀ r
-// stands in the place of d, and with a known load d + 𝒥ᵀ(f(ν) - f(ν_r)). The remainder e is what each equation of errors leaves over, κ sat(s/ε) not counted, since that only
-// helps:
+// stands in the place of d, and with a known load d + 𝒥ᵀ(f(ν) - f(ν_r)). The remainder e is what each equation of errors leaves
+// over, κ sat(s/ε) not counted, since that only helps:
 //   sliding          e = Γ (q̈ - q̈_r) + C s + K_d s + κ sat(s/ε)
 //   computed torque  e = Γ (ë + D ė + P e)
 //   PD and gravity   e = Γ ë + C ė + D ė + P e

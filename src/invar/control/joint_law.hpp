@@ -51,9 +51,8 @@ struct JointLawSpec {
 /// plant's accelerations; κ > |d|, or no d where the law has no κ; all but for round-off of the forces at play.
 /// With integral action Q gets -K_i z and V gets ½ zᵀ K_i z; V̇ stays as it is, and a constant d is rejected. With a momentum
 /// observer Q gets -𝒥ᵀ r, and V̇ has d - 𝒥ᵀ r in the place of d. What neither knows of is in the loop's remainder.
-/// Where a load is known beside the model, Q_e has it and all friction at the velocities of the reference (q̇_r, or q̇_d for the two
-/// to compare with), and d is what acts beyond both at ν.
-/// Angles are compared modulo a turn.
+/// Where a load is known beside the model, Q_e has it and all friction at the velocities of the reference (q̇_r, or q̇_d for the
+/// two to compare with), and d is what acts beyond both at ν. Angles are compared modulo a turn.
 class JointLaw final : public ControlLaw {
  public:
   /// The model must outlive the law.

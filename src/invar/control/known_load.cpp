@@ -58,9 +58,10 @@ double KnownPart::look_at_data(const LoadMotion& actual, const LoadMotion& refer
 std::vector<std::string> KnownPart::notes() const {
   std::vector<std::string> out = spec_.remarks;
   if (!in_use_)
-    out.push_back(fmt::format("t = {:g} s: V rises after feedback has undone the generic terms of the learned load for {:g} s: they "
-                              "are dropped from then on",
-                              dropped_, spec_.patience));
+    out.push_back(
+        fmt::format("t = {:g} s: V rises after feedback has undone the generic terms of the learned load for {:g} s: they "
+                    "are dropped from then on",
+                    dropped_, spec_.patience));
   return out;
 }
 

@@ -29,7 +29,8 @@ class KnownLoad {
   /// Wrenches about the centres of mass of the law's model.
   virtual void add(const LoadMotion& motion, Port& port) const = 0;
 
-  /// Functions that know no physics are a part of it that a law may drop: what they add alone, and to be without them from now on.
+  /// Functions that know no physics are a part of it that a law may drop: what they add alone, and to be without them from now
+  /// on.
   virtual bool has_generic() const { return false; }
   virtual void add_generic(const LoadMotion& motion, Port& port) const { (void)motion, (void)port; }
   virtual void drop_generic() {}
@@ -48,8 +49,8 @@ struct KnownLoadSpec {
   bool given() const { return static_cast<bool>(make); }
 };
 
-/// A law's known load at work: clauses, and the fallback. A command has -f - φ: generic terms f, and φ, what feedback, integral and
-/// observer add against what is not known. Without generic terms φ + f would be left to them, so the loop is better off where
+/// A law's known load at work: clauses, and the fallback. A command has -f - φ: generic terms f, and φ, what feedback, integral
+/// and observer add against what is not known. Without generic terms φ + f would be left to them, so the loop is better off where
 ///   |φ + f|_A < |φ|_A,     that is  -φᵀ A f > ½ |f|²_A:
 /// feedback undoes what they do. Fallback: they are dropped for good when V rises (is above its low-pass) after low-passes of
 /// that difference and of their work P = -sᵀ f along s were positive for `patience`, the time constant of the filters.

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "invar/control/joint_law.hpp"
+#include "invar/io/scenario_parts.hpp"
 #include "invar/learn/learned.hpp"
 #include "invar/model/live_model.hpp"
-#include "invar/io/scenario_parts.hpp"
 
 namespace invar {
 
