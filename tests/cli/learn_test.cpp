@@ -96,6 +96,36 @@ TEST(Learn, JudgesOnRunsThatNothingElseHasSeenAndMakesAPage) {
   EXPECT_FALSE(json::parse(plain.out).contains("comparison"));
 }
 
+// Paper A's arm on a circle with a sampled law and nothing to learn: all ways are classical, and a perfect model needs none.
+TEST(Learn, AdvisesOnALoop) {
+  const Folder folder;
+  write_file(
+      folder / "none.learned.json",
+      "{\"invar_learned\": 1, \"model\": \"arm\", \"bodies\": [], \"joints\": [], \"learned\": false, \"points\": [], "
+      "\"obstacles\": [], \"inputs\": [], \"edits\": [], \"load\": [], \"from\": {\"data\": \"0000000000000000\", \"seed\": "
+      "\"0000000000000001\", \"training\": [], \"held_out\": [], \"samples\": 0, \"window\": 0, \"strengths\": [], "
+      "\"training_error\": 1, \"held_out_error\": 1, \"noise\": 0}, \"undetermined\": [], \"notes\": []}");
+  std::string text = read_file(INVAR_SOURCE_DIR "/scenarios/arm_circle.toml");
+  const std::string law = "law = \"task\"\n";
+  ASSERT_NE(text.find(law), std::string::npos);
+  text.insert(text.find(law), "period = 0.005\n");
+  text.replace(text.find("../models"), 9, INVAR_SOURCE_DIR "/models");
+  write_file(folder / "s.toml", text);
+  const Ended e = invar({"learn", folder / "none.learned.json", "--advise", folder / "s.toml", "--budget", "4", "--json"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json loops = json::parse(e.out)["loops"];
+  EXPECT_EQ(loops["ways"].size(), 4u);
+  EXPECT_EQ(loops["ways"][0]["name"], "nothing");
+  for (const json& way : loops["ways"]) EXPECT_LE(way["candidates"].get<int>(), 4);
+  const Ended bare = invar({"learn", folder / "none.learned.json"});
+  EXPECT_EQ(bare.code, 2);
+  EXPECT_TRUE(has(bare.err, "--advise SCENARIO")) << bare.err;
+  const Ended other =
+      invar({"learn", folder / "none.learned.json", "--advise", INVAR_SOURCE_DIR "/scenarios/crane_hydraulics.toml"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(has(other.err, "laws I to III")) << other.err;
+}
+
 TEST(Learn, RefusesInOneLine) {
   const Swings s;
   write_file(s.folder / "learn.toml",

@@ -51,6 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{scenario(task("joint_limits = { joints = [{ joint = 'elbow', lower = 4 }] }")), "beyond half a turn"},
         Bad{scenario(task("obstacles = [{ kind = 'sphere', at = [0.3, 0, 0.6], radius = 1, width = 1e-3 }]")), "not finite"},
         Bad{scenario(task("integral = { linear = 0 }")), "needs 'linear'"},
+        Bad{scenario(task("integral = { linear = 1, rate = 1 }")), "not both"},
         Bad{scenario(task("integral = { linear = 1 }\nas_printed = true")), "the printed law has none"},
         Bad{scenario(task("joint_limits = { strength = 1 }")), "no joint of the nominal model has limits"},
         Bad{scenario(task("joint_limits = { joints = [{ joint = 'elbo', lower = 0 }] }")), "did you mean 'elbow'"},

@@ -82,13 +82,14 @@ TEST(TaskLaw, IntegratesConstantDisturbancesAway) {
     for (BodyState& b : rest) b.v_WC = b.w_WB = Vec3::Zero();
     const int last = static_cast<int>(rest.size()) - 1;
     const Pose X = rest.back().X_WB(s.model.bodies().back());
-    double errors[2];
-    for (const bool integrates : {false, true}) {
+    double errors[3];
+    for (const int integrates : {0, 1, 2}) {  // not at all; one gain for all bodies; one rate, K_i = κ_i M
       ControllerSpec c;
       c.law = [=](const Model& m) {
         TaskLawSpec spec;
         spec.gains = {0, 0, 8};
-        if (integrates) spec.gains.integral_linear = 10, spec.gains.integral_angular = 2;
+        if (integrates == 1) spec.gains.integral_linear = 10, spec.gains.integral_angular = 2;
+        if (integrates == 2) spec.gains.integral_rate = 10;
         spec.tasks = {Task{.name = "tip", .body = last, .X_BE = {}, .path = [X](Instant) {
                              PoseJet j;
                              j.p = X.p, j.q = X.q;
@@ -113,6 +114,7 @@ TEST(TaskLaw, IntegratesConstantDisturbancesAway) {
     // What is left decays with the slowest rate of the loop, some 1 /s with these gains.
     EXPECT_GT(errors[0], 1e-3) << k;
     EXPECT_LT(errors[1], 0.02 * errors[0]) << k;
+    EXPECT_LT(errors[2], 0.02 * errors[0]) << k;
   }
 }
 

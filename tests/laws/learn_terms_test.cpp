@@ -356,7 +356,7 @@ TEST(FourierFeatures, AreSeededCosinesBesideOneAndWhatIsSeen) {
   double va[Features::kMost], vb[Features::kMost], vc[Features::kMost];
   Vec6 x;
   for (double& u : x) u = random.normal();
-  a.at(x, va), b.at(x, vb), c.at(x, vc);
+  a.at(x.data(), va), b.at(x.data(), vb), c.at(x.data(), vc);
   ASSERT_EQ(a.count(), 57);
   EXPECT_EQ(va[0], 1);
   double apart = 0;
@@ -373,7 +373,7 @@ TEST(FourierFeatures, AreSeededCosinesBesideOneAndWhatIsSeen) {
   constexpr int kDraws = 2000;
   for (int k = 0; k < kDraws; ++k) {
     for (double& u : x) u = 20 * random.normal();
-    a.at(x, va);
+    a.at(x.data(), va);
     mean += va[7 + k % 50] / kDraws;
   }
   EXPECT_LT(std::abs(mean), 5 / std::sqrt(2.0 * kDraws));

@@ -58,10 +58,10 @@ class Follow final : public Sink {
   long samples_ = 0;
 };
 
-double root_mean_square(const std::vector<LoopScore>& scores, double LoopScore::* what) {
+double geometric_mean(const std::vector<LoopScore>& scores, double LoopScore::* what) {
   double sum = 0;
-  for (const LoopScore& s : scores) sum += s.*what * s.*what;
-  return scores.empty() ? std::numeric_limits<double>::infinity() : std::sqrt(sum / static_cast<double>(scores.size()));
+  for (const LoopScore& s : scores) sum += std::log(s.*what);
+  return scores.empty() ? std::numeric_limits<double>::infinity() : std::exp(sum / static_cast<double>(scores.size()));
 }
 
 const ControllerSpec* controller_of(const Scenario& s, const std::string& name) {
@@ -107,7 +107,7 @@ class Search {
     out.damping = std::exp(g[0]) / answer_;
     out.error = std::exp(g[1]) * out.damping;
     if (out_.way.integral) out.integral = std::exp(g[2]) * out.damping * out.damping;
-    if (out_.way.observer) out.observer = std::exp(g[3]) / answer_;
+    if (out_.way.observer) out.observer = std::min(std::exp(g[3]) / answer_, options_.most_observer);
     return out;
   }
 
@@ -143,14 +143,22 @@ class Search {
     score.left = found->worst(), score.kept = found->kept(options);
   }
 
-  // All points first, then margins from the best one on until one is kept.
+  // All points first, then margins from the best one on until one is kept. Without integral action and observer there are few
+  // gains, and margins are narrow: their grid has more points.
   void grid() {
-    constexpr double kGrid[4][2] = {{0.3, 0.7}, {0.2, 0.4}, {0.1, 0.3}, {0.2, 0.5}};
+    constexpr double kCoarse[4][2] = {{0.3, 0.7}, {0.2, 0.4}, {0.1, 0.3}, {0.2, 0.5}};
+    constexpr double kFine[2][4] = {{0.3, 0.5, 0.7, 1}, {0.1, 0.2, 0.3, 0.5}};
     std::vector<std::pair<LoopScore, Genes>> all;
     const std::vector<std::size_t> genes = active();
-    for (unsigned k = 0; k < (1u << genes.size()) && going(); ++k) {
+    const bool few = genes.size() == 2;
+    const std::size_t values = few ? 4 : 2, points = few ? 16 : std::size_t{1} << genes.size();
+    for (std::size_t k = 0; k < points && going(); ++k) {
       Genes g{};
-      for (std::size_t i = 0; i < genes.size(); ++i) g[genes[i]] = std::log(kGrid[genes[i]][k >> i & 1u]);
+      std::size_t rest = k;
+      for (const std::size_t gene : genes) {
+        g[gene] = std::log(few ? kFine[gene][rest % values] : kCoarse[gene][rest % values]);
+        rest /= values;
+      }
       all.emplace_back(scored(g), g);
     }
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first.error < b.first.error; });
@@ -224,8 +232,8 @@ std::vector<LoopWay> loop_ways(bool learned) {
   return out;
 }
 
-double AdvisedLoop::error() const { return root_mean_square(judged, &LoopScore::error); }
-double AdvisedLoop::jitter() const { return root_mean_square(judged, &LoopScore::jitter); }
+double AdvisedLoop::error() const { return geometric_mean(judged, &LoopScore::error); }
+double AdvisedLoop::jitter() const { return geometric_mean(judged, &LoopScore::jitter); }
 
 LoopScore score_of(Scenario scenario, const std::string& controller, double after, const std::atomic<bool>* stop) {
   LoopScore out;

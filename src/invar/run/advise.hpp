@@ -50,9 +50,10 @@ using MakeLoop = std::function<Result<Scenario>(const LoopWay&, const LoopGains&
 struct AdviseOptions {
   std::string controller = "control";
   std::vector<LoopWay> ways;
-  int budget = 60;                ///< candidates per way at most
-  double after = 0;               ///< s; settling
-  MarginOptions margin;           ///< that every way must keep
+  double most_observer = std::numeric_limits<double>::infinity();  ///< 1/s; of k_o: what noise makes of commands is its price
+  int budget = 60;                                                 ///< candidates per way at most
+  double after = 0;                                                ///< s; settling
+  MarginOptions margin;                                            ///< that every way must keep
   std::vector<MakeLoop> judges;   ///< where gains are judged that were found; empty: the same with other noise
   bool margin_at_judges = false;  ///< measure it there, too
   int threads = 1;                ///< results are the same to the bit
@@ -69,7 +70,7 @@ struct AdvisedLoop {
   int candidates = 0;
   bool found = false;  ///< some candidate kept the margin
 
-  /// Root mean squares over the judges; infinite where one run failed.
+  /// Geometric means over the judges, which differ in how much they move; infinite where one run failed.
   double error() const;
   double jitter() const;
 };
