@@ -302,9 +302,8 @@ TEST(Overconstrained, BodiesOnTwoHingesInLineGoRoundAHundredTimes) {
     if (drift < 0.01 * energy) continue;
     // Light cranks pass quickly what heavy rockers turn back from: then it is the order of the method that judges.
     double finer = 0;
-    after(model, *start, 200, 0.005, what, [&](const Minimal&, const Bodies& bodies) {
-      finer = std::max(finer, std::abs(energy_of(model, bodies) - energy));
-    });
+    after(model, *start, 200, 0.005, what,
+          [&](const Minimal&, const Bodies& bodies) { finer = std::max(finer, std::abs(energy_of(model, bodies) - energy)); });
     EXPECT_LT(finer, drift / 12) << what;
   }
 }
