@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "invar/io/hdf5.hpp"
 #include "invar/io/learn_file.hpp"
 #include "invar/io/learned_file.hpp"
@@ -231,35 +233,38 @@ TEST(LearnFile, LearnsWhatItIsToldAndSaysHowWell) {
   EXPECT_EQ(result->learned.edits.size(), 9u);
 }
 
-// What a log holds and what is made of it are the same run.
-TEST(DataFiles, ReadLogsAndHdf5Alike) {
-  const UnknownLoad u = UnknownLoad::reference();
-  const Model model = build(u.nominal);
-  const DataSet data = excited(u, 17430, 1, 7, 0);
-  Folder folder;
+// A recording of the bodies alone.
+void write_log(const std::string& path, const Model& model, const DataRun& run, const std::string& scene) {
   Layout layout;
   layout.channels = {{"time", "s", "", 1}};
   const std::pair<const char*, int> parts[] = {{"p", 3}, {"q", 4},     {"v", 3},     {"w", 3},
                                                {"a", 3}, {"alpha", 3}, {"force", 3}, {"moment", 3}};
   for (const Body& b : model.bodies())
     for (const auto& [part, size] : parts) layout.channels.push_back({"bodies/" + b.name + "/" + part, "1", "", size});
-  {
-    LogWriter log(folder / "run.log");
-    ASSERT_TRUE(log.begin(layout));
-    for (const DataSample& s : data.runs[0].samples) {
-      std::vector<double> row = {s.t};
-      const auto add = [&](const Vec3& v) { row.insert(row.end(), v.data(), v.data() + 3); };
-      for (std::size_t b = 0; b < s.bodies.size(); ++b) {
-        const BodyState& at = s.bodies[b];
-        add(at.p_WC);
-        for (const double x : {at.q_WB.w(), at.q_WB.x(), at.q_WB.y(), at.q_WB.z()}) row.push_back(x);
-        add(at.v_WC), add(at.w_WB), add(s.accelerations[b].a_WC), add(s.accelerations[b].alpha_WB);
-        add(s.port[b].force), add(s.port[b].moment);
-      }
-      ASSERT_TRUE(log.sample(row));
+  LogWriter log(path, scene);
+  ASSERT_TRUE(log.begin(layout));
+  for (const DataSample& s : run.samples) {
+    std::vector<double> row = {s.t};
+    const auto add = [&](const Vec3& v) { row.insert(row.end(), v.data(), v.data() + 3); };
+    for (std::size_t b = 0; b < s.bodies.size(); ++b) {
+      const BodyState& at = s.bodies[b];
+      add(at.p_WC);
+      for (const double x : {at.q_WB.w(), at.q_WB.x(), at.q_WB.y(), at.q_WB.z()}) row.push_back(x);
+      add(at.v_WC), add(at.w_WB), add(s.accelerations[b].a_WC), add(s.accelerations[b].alpha_WB);
+      add(s.port[b].force), add(s.port[b].moment);
     }
-    ASSERT_TRUE(log.end());
+    ASSERT_TRUE(log.sample(row));
   }
+  ASSERT_TRUE(log.end());
+}
+
+// What a log holds and what is made of it are the same run.
+TEST(DataFiles, ReadLogsAndHdf5Alike) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const Model model = build(u.nominal);
+  const DataSet data = excited(u, 17430, 1, 7, 0);
+  Folder folder;
+  write_log(folder / "run.log", model, data.runs[0], {});
   auto reader = LogReader::open(folder / "run.log");
   ASSERT_TRUE(reader);
   ASSERT_TRUE(write_hdf5(*reader, folder / "run.h5"));
@@ -279,6 +284,50 @@ TEST(DataFiles, ReadLogsAndHdf5Alike) {
   const auto cut = read_run(model, folder / "cut.h5", {});
   ASSERT_FALSE(cut);
   EXPECT_NE(cut.error().text().find("invar report"), std::string::npos);
+}
+
+// A plant records its own centres of mass, which a payload moves, from an edit on elsewhere; what is read speaks of the nominal
+// ones. The origin of a body's frame moves the same, and the wrench about it is the same.
+TEST(DataFiles, RecordedCentresOfMassAreThoseOfThePlant) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const Model model = build(u.nominal);
+  const DataRun recorded = excited(u, 17431, 1, 7, 0).runs[0];
+  const Vec3 first(0.3, -0.2, 0.1), then(-0.1, 0.4, 0.2);
+  const double edit = 0.5 * (recorded.samples[2].t + recorded.samples[3].t);
+  Folder folder;
+  write_log(
+      folder / "run.log", model, recorded,
+      fmt::format(
+          R"({{"bodies": [{{"name": "body5", "com": [0.3, -0.2, 0.1], "weighed": [{{"from": {}, "com": [-0.1, 0.4, 0.2]}}]}}]}})",
+          edit));
+  auto reader = LogReader::open(folder / "run.log");
+  ASSERT_TRUE(reader);
+  ASSERT_TRUE(write_hdf5(*reader, folder / "run.h5"));
+  for (const char* file : {"run.log", "run.h5"}) {
+    const auto run = read_run(model, folder / file, {});
+    ASSERT_TRUE(run) << run.error().text();
+    EXPECT_EQ(run->remark, "");
+    ASSERT_EQ(run->samples.size(), recorded.samples.size());
+    for (std::size_t i = 0; i < run->samples.size(); ++i) {
+      const DataSample &was = recorded.samples[i], &is = run->samples[i];
+      EXPECT_EQ(is.bodies[0].p_WC, was.bodies[0].p_WC);
+      const auto origin = [](const DataSample& s, const Vec3& com) {
+        const BodyState& x = s.bodies[4];
+        const Vec3 arm = -(x.q_WB * com);
+        Eigen::Matrix<double, 12, 1> out;
+        out << x.p_WC + arm, x.v_WC + x.w_WB.cross(arm),
+            s.accelerations[4].a_WC + s.accelerations[4].alpha_WB.cross(arm) + x.w_WB.cross(x.w_WB.cross(arm)),
+            s.port[4].moment - arm.cross(s.port[4].force);
+        return out;
+      };
+      const auto as_recorded = origin(was, was.t < edit ? first : then);
+      EXPECT_LE((origin(is, model.bodies()[4].inertia.p_BC) - as_recorded).norm(), 1e-14 * (1 + as_recorded.norm())) << i;
+    }
+  }
+  std::filesystem::remove(folder / "run.log");
+  const auto alone = read_run(model, folder / "run.h5", {});
+  ASSERT_TRUE(alone);
+  EXPECT_NE(alone->remark.find("does not say where its centres of mass are"), std::string::npos);
 }
 
 }  // namespace

@@ -25,6 +25,24 @@ DataSample empty_sample(const Model& model, std::size_t inputs) {
   return s;
 }
 
+// A recording speaks of the plant's centres of mass, which an unknown payload moves: the same motion and the same wrenches about
+// those of the nominal model.
+void about_nominal_centres(const Model& model, const std::map<std::string, std::vector<RecordedCentre>>& centres, DataSample& s) {
+  for (std::size_t b = 0; b < s.bodies.size(); ++b) {
+    const auto found = centres.find(model.bodies()[b].name);
+    if (found == centres.end()) continue;
+    Vec3 recorded = found->second.front().p_BC;
+    for (const RecordedCentre& c : found->second)
+      if (c.from <= s.t) recorded = c.p_BC;
+    BodyState& x = s.bodies[b];
+    const Vec3 arm = x.q_WB * (model.bodies()[b].inertia.p_BC - recorded);
+    BodyAcceleration& a = s.accelerations[b];
+    x.p_WC += arm, x.v_WC += x.w_WB.cross(arm);
+    a.a_WC += a.alpha_WB.cross(arm) + x.w_WB.cross(x.w_WB.cross(arm));
+    s.port[b].moment -= arm.cross(s.port[b].force);
+  }
+}
+
 // Where the numbers of a sample come from: a table by names of columns, or a recording by paths of channels.
 struct Slot {
   double* to;
@@ -164,12 +182,16 @@ Result<DataRun> read_recorded_run(const Model& model, const std::string& path, c
   if (!fine) return tl::unexpected(fine.error());
 
   DataRun run{path, {}};
+  const auto centres = recorded_centres(*all, file);
+  if (centres.empty())
+    run.remark = "does not say where its centres of mass are: they are taken for the model's (a directory with its run.log says)";
   for (std::size_t i = 0; i < all->samples; ++i) {
     for (const Source& from : sources)
       *from.to = from.from->values[i * static_cast<std::size_t>(from.from->size) + static_cast<std::size_t>(from.at)];
     for (std::size_t b = 0; b < q.size(); ++b) s.bodies[b].q_WB = Quat(q[b][0], q[b][1], q[b][2], q[b][3]);
     if (auto unit = normalise(model, s, fmt::format("{}, sample {}", file, i + 1)); !unit) return tl::unexpected(unit.error());
     run.samples.push_back(s);
+    about_nominal_centres(model, centres, run.samples.back());
   }
   return run;
 }

@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+
 #include "invar/io/log.hpp"
 #include "invar/io/regular_file.hpp"
 
@@ -58,6 +62,7 @@ Result<RecordedColumns> columns_of_log(const std::string& path) {
   auto log = LogReader::open(path);
   if (!log) return tl::unexpected(log.error());
   RecordedColumns out;
+  out.scene = log->layout().scene;
   const std::vector<Channel> channels = log->layout().channels;
   for (const Channel& c : channels) out.channels[c.path].size = c.size;
   std::vector<double> row(static_cast<std::size_t>(log->layout().width()));
@@ -90,6 +95,30 @@ Result<RecordedColumns> columns_of_hdf5(const std::string& path) {
   const auto time = out.channels.find("time");
   if (time == out.channels.end()) return fail(ErrorKind::File, "has no dataset 'time': it is not a recording", path);
   out.samples = time->second.values.size();
+  return out;
+}
+
+std::map<std::string, std::vector<RecordedCentre>> recorded_centres(const RecordedColumns& columns, const std::string& path) {
+  std::string text = columns.scene;
+  if (text.empty())
+    if (const auto log = LogReader::open((std::filesystem::path(path).parent_path() / "run.log").string()))
+      text = log->layout().scene;
+  const auto scene = nlohmann::json::parse(text, nullptr, false);
+  std::map<std::string, std::vector<RecordedCentre>> out;
+  try {
+    const auto at = [](const nlohmann::json& item) {
+      const auto& c = item.at("com");
+      return Vec3(c.at(0).get<double>(), c.at(1).get<double>(), c.at(2).get<double>());
+    };
+    for (const auto& body : scene.is_object() ? scene.value("bodies", nlohmann::json::array()) : nlohmann::json::array()) {
+      auto& centres = out[body.at("name").get<std::string>()];
+      centres.push_back({-std::numeric_limits<double>::infinity(), at(body)});
+      for (const auto& later : body.value("weighed", nlohmann::json::array()))
+        centres.push_back({later.at("from").get<double>(), at(later)});
+    }
+  } catch (const nlohmann::json::exception&) {  // a scene of somebody else
+    out.clear();
+  }
   return out;
 }
 

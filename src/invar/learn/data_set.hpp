@@ -22,6 +22,7 @@ struct DataSample {
 struct DataRun {
   std::string name;
   std::vector<DataSample> samples;
+  std::string remark = {};  ///< what its file does not say, a clause; may be empty
 };
 
 /// What is learned from. Runs are the unit of honesty: strengths are chosen on whole runs that were not fitted, because

@@ -138,6 +138,8 @@ class Learning {
     auto learned = conclude(nominal_, model_, terms, done, data_, std::move(from));
     if (!learned) return tl::unexpected(learned.error());
     out.learned = std::move(*learned);
+    for (const DataRun& run : data_.runs)
+      if (!run.remark.empty()) out.learned.notes.push_back(run.name + " " + run.remark);
     // Generic terms know where they were.
     for (TermSpec& t : out.learned.terms)
       if (is_generic(t.kind)) {
