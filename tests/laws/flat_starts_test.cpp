@@ -329,7 +329,6 @@ ModelSpec line(Random& random, double scale) {
 
 TEST(FlatStarts, ThatLoopsResistToSecondOrderAreRefused) {
   Random random(seed(8900));
-  int round = 0, all = 0;
   for (int i = 0; i < cases(6); ++i) {
     const ModelSpec spec = line(random, std::pow(10, random.uniform(-1, 1)));
     const auto refused = check(begun(spec, {{"a", {0, random.uniform(0.5, 2)}}}));
