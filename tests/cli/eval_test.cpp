@@ -151,6 +151,12 @@ TEST(Eval, MissingStateFileIsNamed) {
 TEST(Eval, SaysWhichReactionsAreNotDetermined) {
   const json four_bar = json::parse(invar({"eval", model("four_bar")}).out);
   EXPECT_FALSE(four_bar["joints"]["closure"]["determined"].get<bool>());
+  // Out of the plane is y of the frames that the file has.
+  for (const char* joint : {"j1", "j2", "j3"}) {
+    const json& share = four_bar["joints"][joint]["verdict"]["force"];
+    EXPECT_LT(share[0].get<double>() + share[2].get<double>(), 1e-10) << joint;
+    EXPECT_GT(share[1].get<double>(), 1e-3) << joint;
+  }
   const json ring = json::parse(invar({"eval", model("ring7")}).out);
   for (const auto& [name, joint] : ring["joints"].items()) EXPECT_TRUE(joint["determined"].get<bool>()) << name;
 }

@@ -57,7 +57,7 @@ TEST(RedundantModels, CountTheSameWithAndWithoutGravity) {
       EXPECT_EQ(a.verdicts[j].together_with, b.verdicts[j].together_with) << c.file;
       EXPECT_LT((a.verdicts[j].force - b.verdicts[j].force).norm(), 1e-12) << c.file;
       EXPECT_LT((a.verdicts[j].moment - b.verdicts[j].moment).norm(), 1e-12) << c.file;
-      total += a.verdicts[j].force.sum() + a.verdicts[j].moment.sum();
+      total += a.verdicts[j].force.trace() + a.verdicts[j].moment.trace();
     }
     EXPECT_NEAR(total, c.rows - c.rank, 1e-9) << c.file;  // the trace of a projector is its rank
   }

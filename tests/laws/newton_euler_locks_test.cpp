@@ -43,8 +43,8 @@ Load load_for(const Model& model, const Port& port, const Model& from, const Vec
   return load;
 }
 
-/// The whole wrench of a joint on its child at the joint point, in the axes of F that verdicts speak of: the model's, which have
-/// the axis of the joint along z.
+/// The whole wrench of a joint on its child at the joint point, in the axes of F of the model: those that have the axis of the
+/// joint along z tell most about it.
 Vec6 whole_wrench(const ModelSpec& spec, const Evaluated& at, std::size_t joint) {
   const Evaluation& e = at.e;
   const std::vector<PlainJoint> joints = plain_joints(spec, e.bodies, e.accelerations);
@@ -64,7 +64,12 @@ Vec6 whole_wrench(const ModelSpec& spec, const Evaluated& at, std::size_t joint)
   return w;
 }
 
-double share(const JointVerdict& v, int c) { return c < 3 ? v.moment[c] : v.force[c - 3]; }
+/// The share of a component in the same axes; verdicts speak of F of the file.
+double share(const Evaluated& at, std::size_t joint, int c) {
+  const JointVerdict& v = at.e.verdicts[joint];
+  const Vec3 along = at.model.joints()[joint].turn.toRotationMatrix().col(c % 3);
+  return along.dot((c < 3 ? v.moment : v.force) * along);
+}
 
 /// Components of whole wrenches of all joints of `before` that are determined in both: their number; each must be the same but
 /// for `bound` of `size`. A share is the square of what a unit self-stress does to a component, so self-stress of that size may
@@ -78,7 +83,7 @@ int expect_same_wrenches(const ModelSpec& was, const Evaluated& before, const Mo
     if (!k) continue;
     const Vec6 a = whole_wrench(was, before, i), b = whole_wrench(is, after, static_cast<std::size_t>(*k));
     for (int c = 0; c < 6; ++c) {
-      const double shares = share(before.e.verdicts[i], c) + share(after.e.verdicts[static_cast<std::size_t>(*k)], c);
+      const double shares = share(before, i, c) + share(after, static_cast<std::size_t>(*k), c);
       if (!(shares <= kShare)) continue;
       EXPECT_NEAR(a[c], b[c], (bound + 2 * std::sqrt(std::max(0.0, shares))) * size * (c < 3 ? l : 1))
           << what << ", joint " << was.joints[i].name << ", component " << c;

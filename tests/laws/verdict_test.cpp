@@ -6,8 +6,10 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
+#include "invar/run/trace.hpp"
+#include "support/agreement.hpp"
+#include "support/campaign.hpp"
 #include "support/newton_euler.hpp"
-#include "support/states.hpp"
 
 namespace invar::testing {
 namespace {
@@ -41,8 +43,8 @@ TEST(Door, SharesEveryReactionBetweenItsHinges) {
   ASSERT_EQ(lower.together_with.size(), 1u);
   EXPECT_FALSE(lower.determined);
   // Along the axis both hinges are alike: one can take all that the other gives up, so half of it is open.
-  EXPECT_NEAR(lower.force.z(), 0.5, 1e-9);
-  EXPECT_NEAR(lower.moment.z(), 0, 1e-12);  // nothing is held about the axis
+  EXPECT_NEAR(lower.force(2, 2), 0.5, 1e-9);
+  EXPECT_NEAR(lower.moment(2, 2), 0, 1e-12);  // nothing is held about the axis
   // Least norm: the weight is carried in equal parts, by both on the door, so each pulls down on the frame.
   EXPECT_NEAR(door.reaction("lower_hinge").force.z(), door.reaction("upper_hinge").force.z(), 1e-9);
 }
@@ -51,9 +53,10 @@ TEST(PlanarFourBar, DeterminesForcesInItsPlaneOnly) {
   const Seen four_bar = evaluate("four_bar");  // last joint a ball: one self-stress
   EXPECT_EQ(four_bar.mobility.rows - four_bar.mobility.rank, 1);
   for (const char* joint : {"j1", "j2", "j3"}) {
-    // F's axes: z along the hinge (y of World), x and y in the plane of motion.
-    EXPECT_LT(four_bar.at(joint).force.head<2>().maxCoeff(), 1e-10) << joint;
-    EXPECT_GT(four_bar.at(joint).force.z(), 1e-3) << joint;
+    // F of the file: y along the hinge, x and z in the plane of motion.
+    EXPECT_LT(four_bar.at(joint).force(0, 0), 1e-10) << joint;
+    EXPECT_GT(four_bar.at(joint).force(1, 1), 1e-3) << joint;
+    EXPECT_LT(four_bar.at(joint).force(2, 2), 1e-10) << joint;
   }
 }
 
@@ -65,7 +68,7 @@ TEST(Bricard, HasOneSelfStressThroughAllSixHinges) {
   for (const JointVerdict& v : bricard.e.verdicts) {
     EXPECT_FALSE(v.determined);
     EXPECT_EQ(v.together_with.size(), 5u);
-    total += v.force.sum() + v.moment.sum();
+    total += v.force.trace() + v.moment.trace();
   }
   EXPECT_NEAR(total, 1, 1e-9);  // the trace of a projector is its rank
 }
@@ -73,6 +76,78 @@ TEST(Bricard, HasOneSelfStressThroughAllSixHinges) {
 TEST(Ring, ThatMovesInSpaceHasNoSelfStress) {
   const Seen ring = evaluate("ring7");
   for (const JointVerdict& v : ring.e.verdicts) EXPECT_TRUE(v.determined);
+}
+
+// With N an orthonormal basis of the self-stresses (metric |f|² + |m|²/l², by a dense decomposition), the share of a force along
+// e is Σ (e·f_k)² over what each of them does to the joint, and that of a moment Σ (e·m_k/l)². The judge writes e along F as the
+// spec has it. Bound: rows are of unit length and known to about 10 u, which turns N by that over the smallest singular value.
+TEST(Verdicts, AreSquaresOfSelfStressesAlongTheAxesOfTheFile) {
+  int turned = 0, open = 0;
+  for (int k = 0; k < cases(60); ++k) {
+    const Sample s = random_sample(seed(97100) + static_cast<std::uint64_t>(k),
+                                   {.bodies = 2 + k % 6, .loops = k % 2, .redundant = 1 + k % 2, .mass_ratio = 10, .kinds = {}});
+    const Judgement dense = judge(s.model, s.bodies, s.load);
+    if (dense.self_stress.cols() == 0 || dense.smallest_kept < 1e-4) continue;
+    const DenseKkt kkt = assemble(s.model, s.bodies, s.load.port, total_efforts(s.model, s.bodies, s.load));
+    const std::vector<double> length = part_lengths(s.model);
+    std::vector<Mat3> forces(s.model.joints().size(), Mat3::Zero()), moments = forces;
+    for (const auto& n : dense.self_stress.colwise()) {
+      const std::vector<Wrench> stress = wrenches(s.model, kkt, s.bodies, n.cwiseQuotient(kkt.row_length));
+      for (std::size_t j = 0; j < stress.size(); ++j) {
+        const int parent = s.model.joints()[j].parent;
+        const Quat q_WP = parent == kWorld ? Quat::Identity() : s.bodies[static_cast<std::size_t>(parent)].q_WB;
+        const Quat q_FW = (q_WP * s.mechanism.spec.joints[j].at_parent.q).conjugate();
+        const Vec3 f = q_FW * stress[j].force, m = q_FW * stress[j].moment / length[j];
+        forces[j] += f * f.transpose(), moments[j] += m * m.transpose();
+      }
+    }
+    Augmented dynamics(s.model);
+    State x;
+    dynamics.set(s.bodies, x);
+    Evaluation e;
+    ASSERT_TRUE(dynamics.evaluate(x, s.load, e).ok()) << describe(s.mechanism.spec);
+    const double bound = 1e-14 / dense.smallest_kept;
+    for (std::size_t j = 0; j < forces.size(); ++j) {
+      const std::string what = "case " + std::to_string(k) + ", joint " + s.model.joints()[j].name;
+      EXPECT_LT((e.verdicts[j].force - forces[j]).norm(), bound) << what;
+      EXPECT_LT((e.verdicts[j].moment - moments[j]).norm(), bound) << what;
+      if (e.verdicts[j].determined) continue;
+      ++open;
+      turned += std::abs(s.model.joints()[j].turn.w()) < 0.99 && (forces[j] - forces[j](0, 0) * Mat3::Identity()).norm() > 0.1;
+    }
+  }
+  EXPECT_GT(open, cases(60));
+  EXPECT_GT(turned, cases(60) / 2) << "where F is turned to the axis, and the axes of the file differ in their shares";
+}
+
+// The planar four-bar with frames F (and axes in them) turned anyhow: the same mechanism. Its hinges hold forces in the plane of
+// motion, which the motion determines, and one across it, which it does not.
+TEST(Verdicts, TellAComparisonTheSameInEveryDescription) {
+  Random random(seed(97200));
+  const ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/four_bar.toml");
+  const Model plain = build(spec);
+  const DeterminedAxes axes(plain, Start(plain));
+  for (int k = 0; k < cases(20); ++k) {
+    ModelSpec turned = spec;
+    for (JointSpec& j : turned.joints) {
+      const Quat R = random_attitude(random);
+      j.at_parent.q = j.at_parent.q * R, j.at_child.q = j.at_child.q * R;
+      j.axis = R.conjugate() * j.axis;
+    }
+    const Model model = build(turned);
+    const DeterminedAxes there(model, Start(model));
+    const Quat q_WP = random_attitude(random);
+    const Wrench W{random_vector(random, 1), random_vector(random, 1)};
+    for (std::size_t j = 0; j < 3; ++j) {
+      const Wrench here = axes.part(j, W, q_WP), other = there.part(j, W, q_WP);
+      const Quat q_F = spec.joints[j].at_parent.q, q_T = turned.joints[j].at_parent.q;
+      EXPECT_LT((q_WP * (q_F * here.force) - q_WP * (q_T * other.force)).norm(), 1e-9) << spec.joints[j].name;
+      EXPECT_LT((q_WP * (q_F * here.moment) - q_WP * (q_T * other.moment)).norm(), 1e-9) << spec.joints[j].name;
+      Vec3 in_plane = (q_WP * q_F).conjugate() * W.force;
+      in_plane.y() = 0;
+      EXPECT_LT((here.force - in_plane).norm(), 1e-9) << spec.joints[j].name;
+    }
+  }
 }
 
 }  // namespace

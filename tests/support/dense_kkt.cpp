@@ -89,8 +89,8 @@ FreedomRow freedom_row(const View& s, int bodies, int k) {
 
 double power_of(double x, std::size_t k) { return k == 0 ? 1.0 : x * power_of(x, k - 1); }
 
-/// Per joint, the length of the connected part that it belongs to: root mean square distance of the joint points of the part from
-/// centres of mass, joints without rows left out. Bodies are joined by joints and couplings, not by the ground.
+}  // namespace
+
 std::vector<double> part_lengths(const Model& model) {
   const std::size_t n = model.bodies().size();
   std::vector<std::size_t> part(n);
@@ -119,6 +119,8 @@ std::vector<double> part_lengths(const Model& model) {
   }
   return out;
 }
+
+namespace {
 
 /// Rows of joints and couplings with their right side.
 void assemble_rows(const Model& model, const Bodies& bodies, const std::vector<View>& views, DenseKkt& out) {

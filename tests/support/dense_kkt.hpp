@@ -20,6 +20,10 @@ struct DenseKkt {
   std::vector<int> first_row;  // joints + couplings + 1
 };
 
+/// Per joint, the length of the connected part that it belongs to: root mean square distance of the joint points of the part from
+/// centres of mass, joints without rows left out. Bodies are joined by joints and couplings, not by the ground.
+std::vector<double> part_lengths(const Model& model);
+
 /// `efforts` are those on every freedom, passive ones included; see total_efforts.
 DenseKkt assemble(const Model& model, const Bodies& bodies, const Port& port, const VecX& efforts);
 MatX constraint_jacobian(const Model& model, const Bodies& bodies);

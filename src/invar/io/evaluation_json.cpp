@@ -42,7 +42,8 @@ Json bodies_json(const Model& model, const Evaluation& e) {
 Json verdict_json(const Model& model, const JointVerdict& verdict) {
   Json others = Json::array();
   for (const int j : verdict.together_with) others.push_back(model.joints()[j].name);
-  return {{"force", list(verdict.force)}, {"moment", list(verdict.moment)}, {"together_with", others}};
+  const Vec3 force = verdict.force.diagonal(), moment = verdict.moment.diagonal();
+  return {{"force", list(force)}, {"moment", list(moment)}, {"together_with", others}};
 }
 
 Json joints_json(const Model& model, const Evaluation& e) {

@@ -10,11 +10,12 @@
 namespace invar {
 
 /// What the equations of motion say about the reaction of one joint. A share is the part of a component that self-stress may
-/// take: 0 the component is determined by the motion, 1 nothing determines it. Components are along the axes of F at the
-/// joint point; a direction in which the joint holds nothing has share 0.
+/// take: 0 the component is determined by the motion, 1 nothing determines it; a direction in which the joint holds nothing has
+/// share 0. The share of the force along a unit vector e is eᵀ force e, with e along F of the file: along its axes the shares
+/// are the diagonal. The same for the moment about the joint point.
 struct JointVerdict {
-  Vec3 force = Vec3::Zero();
-  Vec3 moment = Vec3::Zero();
+  Mat3 force = Mat3::Zero();
+  Mat3 moment = Mat3::Zero();
   bool determined = true;
   std::vector<int> together_with;  ///< joints that trade self-stress with this one
 };

@@ -190,7 +190,7 @@ Verdict PartSolver::least_norm(const Bodies& bodies, const KktInput& input, Acce
   // Where self-stresses cannot be told nothing is claimed to be determined.
   const auto not_told = [&](const Verdict& why) {
     for (const int j : piece_.joints)
-      if (verdicts && model_.joints()[j].rows() > 0) (*verdicts)[j].determined = false;
+      if (verdicts && model_.joints()[j].rows() > 0) (*verdicts)[j] = {Mat3::Identity(), Mat3::Identity(), false, {}};
     return why;
   };
   const Verdict verdict = graph().least_norm(bodies, input, accelerations, reactions, couplings);

@@ -4,16 +4,10 @@
 namespace invar {
 namespace {
 
-// eᵀ P e for the unit wrench e = (moment; force) of the metric |f|² + |m|²/l²; its components along the rows are inner products.
-double share(const KktAssembly& assembly, const KktBlock& block, const MatX& P, double length, const Vec3& moment,
-             const Vec3& force) {
-  VecX e(block.rows);
-  for (int k = 0; k < block.rows; ++k) {
-    const Vec6& d = assembly.direction(block.first_row + k);
-    e[k] = d.head<3>().dot(moment) / length + d.tail<3>().dot(force);
-  }
-  return e.dot(P * e);
-}
+// What P says of the forces (or, with an arm of 1/l, of the moments) along three axes: Eᵀ P E, E the rows' components of the unit
+// wrenches of the metric |f|² + |m|²/l².
+using Axes = Eigen::Matrix<double, Eigen::Dynamic, 3>;
+Mat3 shares(const MatX& P, const Axes& E) { return E.transpose() * P * E; }
 
 }  // namespace
 
@@ -25,14 +19,16 @@ void joint_verdicts(const Model& model, const Scales& scales, const Bodies& bodi
     JointVerdict& verdict = out[j];
     verdict.determined = false;
     const Joint& joint = model.joints()[j];
-    const Mat3 R_WF = (body_state(bodies, joint.parent).q_WB * joint.X_PF.q).toRotationMatrix();
+    const Mat3 R_WF = (body_state(bodies, joint.parent).q_WB * joint.X_PF.q * joint.turn.conjugate()).toRotationMatrix();
     const KktBlock& block = assembly.problem().structure.block(b);
-    const double length = scales.length_at(joint.child);
-    const MatX P = redundancy.projector(b, b);
-    for (int k = 0; k < 3; ++k) {
-      verdict.force[k] = share(assembly, block, P, length, Vec3::Zero(), R_WF.col(k));
-      verdict.moment[k] = share(assembly, block, P, length, R_WF.col(k), Vec3::Zero());
+    Axes forces(block.rows, 3), moments(block.rows, 3);
+    for (int k = 0; k < block.rows; ++k) {
+      const Vec6& d = assembly.direction(block.first_row + k);
+      moments.row(k) = d.head<3>().transpose() * R_WF / scales.length_at(joint.child);
+      forces.row(k) = d.tail<3>().transpose() * R_WF;
     }
+    const MatX P = redundancy.projector(b, b);
+    verdict.force = shares(P, forces), verdict.moment = shares(P, moments);
     for (const int other : redundancy.groups[group])
       if (const int i = assembly.joint_of_block(other); i >= 0 && i != j) verdict.together_with.push_back(i);
   }

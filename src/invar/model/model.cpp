@@ -170,7 +170,8 @@ void Model::take(const ModelSpec& spec, const Change& change) {
   for (const int j : change.joints) {
     const auto frames = make_frames(spec.joints[static_cast<std::size_t>(j)], nullptr);
     INVAR_CHECK(frames.has_value(), "a joint that was checked has frames");
-    joints_[static_cast<std::size_t>(j)].X_PF = frames->X_PF, joints_[static_cast<std::size_t>(j)].X_CM = frames->X_CM;
+    Joint& joint = joints_[static_cast<std::size_t>(j)];
+    joint.X_PF = frames->X_PF, joint.X_CM = frames->X_CM, joint.turn = frames->turn;
   }
   for (const int c : change.couplings)
     couplings_[static_cast<std::size_t>(c)].coefficients = spec.couplings[static_cast<std::size_t>(c)].coefficients;

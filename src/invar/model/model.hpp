@@ -38,7 +38,8 @@ struct Body {
 };
 
 /// A joint ready for computation. Its frames F and M are turned so that the axis is z (universal: second axis x), which
-/// leaves the coordinates q as they are. A locked joint has kind Fixed; its file kind is `spec_kind`.
+/// leaves the coordinates q as they are; `turn` takes components along the axes of F here to those along F of the file. A
+/// locked joint has kind Fixed; its file kind is `spec_kind`.
 struct Joint {
   std::string name;
   JointKind kind;
@@ -47,6 +48,7 @@ struct Joint {
   int child;     ///< body index
   Pose X_PF;     ///< F in the parent's body frame
   Pose X_CM;     ///< M in the child's body frame
+  Quat turn;     ///< identity for kinds without an axis
   double pitch;  ///< screw, m/rad
   int nq, nv;    ///< numbers of coordinates and freedoms (0 when locked)
   int q0, v0;    ///< where they start in the stacked vectors of the model

@@ -53,6 +53,7 @@ Flaw check_joint(const JointSpec& joint);
 /// Frames F and M as computations need them: turned so that the axis is z, and M where a locked joint holds it.
 struct JointFrames {
   Pose X_PF, X_CM;
+  Quat turn;
 };
 Result<JointFrames> make_frames(const JointSpec& spec, Warnings* warnings);
 

@@ -86,7 +86,8 @@ Passive passive_of(const JointSpec& spec, std::size_t k) {
 Result<JointFrames> make_frames(const JointSpec& spec, Warnings* warnings) {
   const auto T = turn(spec, warnings);
   if (!T) return tl::unexpected(T.error());
-  JointFrames frames{{normalized(spec.at_parent.q * *T), spec.at_parent.p}, {normalized(spec.at_child.q * *T), spec.at_child.p}};
+  JointFrames frames{
+      {normalized(spec.at_parent.q * *T), spec.at_parent.p}, {normalized(spec.at_child.q * *T), spec.at_child.p}, *T};
   if (!spec.locked) return frames;
   const auto q = coordinates_from(spec.kind, spec.name, spec.locked_at, spec.where, "locked_at");
   if (!q) return tl::unexpected(q.error());
@@ -103,7 +104,7 @@ Result<Joint> make_joint(const JointSpec& spec, int parent, int child, Warnings*
   j.name = spec.name;
   j.kind = j.spec_kind = spec.kind;
   j.parent = parent, j.child = child;
-  j.X_PF = frames->X_PF, j.X_CM = frames->X_CM;
+  j.X_PF = frames->X_PF, j.X_CM = frames->X_CM, j.turn = frames->turn;
   j.pitch = spec.pitch;
   j.spring_law = spec.spring.law;
   j.cut = spec.cut;

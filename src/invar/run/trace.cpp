@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/run/trace.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
@@ -16,6 +17,16 @@ constexpr double kSameTime = 1e-9;                                       // of t
 constexpr double kShare = 1e-9;                                          // of a component that self-stress may take
 
 Vec3 vec(const double* at) { return {at[0], at[1], at[2]}; }
+
+// Projector on the directions along which self-stress takes nothing.
+Mat3 determined(const Mat3& shares) {
+  const Eigen::SelfAdjointEigenSolver<Mat3> principal(shares);
+  Mat3 out = Mat3::Zero();
+  for (int k = 0; k < 3; ++k)
+    if (principal.eigenvalues()[k] <= kShare)
+      out += principal.eigenvectors().col(k) * principal.eigenvectors().col(k).transpose();
+  return out;
+}
 
 }  // namespace
 
@@ -59,19 +70,16 @@ DeterminedAxes::DeterminedAxes(const Model& model, const Start& start) : model_(
   Augmented formulation(model);
   Evaluation e;
   const std::size_t n = model.joints().size();
-  force_.assign(n, Vec3::Zero()), moment_ = force_;
+  force_.assign(n, Mat3::Zero()), moment_ = force_;
   const auto x = state_at(formulation, start);
   if (!x || !formulation.evaluate(*x, Load(model), e).ok()) return;
-  for (std::size_t j = 0; j < n; ++j)
-    for (int k = 0; k < 3; ++k) {
-      force_[j][k] = e.verdicts[j].force[k] <= kShare ? 1 : 0;
-      moment_[j][k] = e.verdicts[j].moment[k] <= kShare ? 1 : 0;
-    }
+  for (std::size_t j = 0; j < n; ++j) force_[j] = determined(e.verdicts[j].force), moment_[j] = determined(e.verdicts[j].moment);
 }
 
-Wrench DeterminedAxes::part(std::size_t joint, const Wrench& W, const Quat& q_WP) const {
-  const Quat q_FW = (q_WP * model_.joints()[joint].X_PF.q).conjugate();
-  return {(q_FW * W.moment).cwiseProduct(moment_[joint]), (q_FW * W.force).cwiseProduct(force_[joint])};
+Wrench DeterminedAxes::part(std::size_t j, const Wrench& W, const Quat& q_WP) const {
+  const Joint& joint = model_.joints()[j];
+  const Quat q_FW = (q_WP * joint.X_PF.q * joint.turn.conjugate()).conjugate();
+  return {moment_[j] * (q_FW * W.moment), force_[j] * (q_FW * W.force)};
 }
 
 namespace {

@@ -29,18 +29,18 @@ class Trace final : public Sink {
   std::vector<double> rows_;
 };
 
-/// Which components of joint reactions follow from the motion, along the axes of F: decided where the motion starts.
+/// Along which directions of F joint reactions follow from the motion: decided where the motion starts.
 class DeterminedAxes {
  public:
   DeterminedAxes(const Model& model, const Start& start);
 
   const Model& model() const { return model_; }
-  /// The components of a wrench that are determined, in F; the attitude of the parent is given.
+  /// The part of a wrench that is determined, in F; the attitude of the parent is given.
   Wrench part(std::size_t joint, const Wrench& W, const Quat& q_WP) const;
 
  private:
   const Model& model_;
-  std::vector<Vec3> force_, moment_;  // per joint: 1 where determined, else 0
+  std::vector<Mat3> force_, moment_;  // per joint: projectors on the directions that are determined
 };
 
 /// Walks over the instants that two traces have in common, in order of time: their places in a and in b, and the differences
