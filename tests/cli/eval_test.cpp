@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(Texts, EvalRefuses,
 TEST(Eval, WrongLengthAndNormAreRefused) {
   Ended e = invar({"eval", model("pendulum"), "--state", "-"}, R"({"joints": {"hinge": {"q": [0, 1]}}})");
   EXPECT_EQ(e.code, 2);
-  EXPECT_TRUE(has(e.err, "expected 1 number, found 2")) << e.err;
+  EXPECT_TRUE(has(e.err, "expected 1 coordinate, found 2")) << e.err;
   e = invar({"eval", model("pendulum"), "--state", "-"}, R"({"bodies": {"rod": {"p": [0,0,0], "q": [2,0,0,0]}}})");
   EXPECT_EQ(e.code, 2);
   EXPECT_TRUE(has(e.err, "norm 2")) << e.err;
