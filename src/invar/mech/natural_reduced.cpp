@@ -431,7 +431,7 @@ Verdict NaturalReduced::make_sure(const VecX& x) {
       const Place& at = place_[static_cast<std::size_t>(r)];
       if (at.node < 0 && !active_[static_cast<std::size_t>(at.index)]) return;
       const int row = (at.node < 0 ? tree_.first_border() : tree_.first(at.node)) + at.index, own = tree_.first(node_of(b));
-      left_[row] -= g.head(n_).dot(answer_.segment(own, n_));
+      for (int k = 0; k < n_; ++k) left_[row] -= g[k] * answer_[own + k];
       left_.segment(own, n_) += answer_[row] * g.head(n_);
     });
     left_.tail(static_cast<Eigen::Index>(loans_.size())).setZero();
