@@ -28,7 +28,7 @@ Moving smooth(Mechanism mechanism, const Bodies& start) {
   for (JointSpec& joint : mechanism.spec.joints) joint.limits = {}, joint.friction.clear();
   // Five times as heavy as drawn: springs and tendons are slow, and most draws want no shorter steps than 0.1 ms.
   for (BodySpec& body : mechanism.spec.bodies) body.inertia.mass *= 5, body.inertia.I_C *= 5;
-  return {describe(mechanism.spec), build(mechanism.spec), start};
+  return {describe(mechanism.spec), mechanism.spec, build(mechanism.spec), start};
 }
 Moving smooth(const Sample& s) { return smooth(s.mechanism, s.bodies); }
 

@@ -24,7 +24,7 @@ struct Case {
 };
 
 Case with_reference(Sample sample) {
-  const Bodies bodies = exact_end({"", sample.model, sample.bodies}, kEnd);
+  const Bodies bodies = exact_end({"", sample.mechanism.spec, sample.model, sample.bodies}, kEnd);
   Case out{std::move(sample), {}};
   Natural natural(out.sample.model);
   natural.set(bodies, out.reference);

@@ -273,7 +273,7 @@ bool Stages::only_rounding() {
   for (int i = 0; i < s_; ++i) {
     const auto k = static_cast<std::size_t>(i);
     c_.apply_mass(z_[k], mass_v_);
-    terms_ = mass_v_.cwiseAbs() + h_ * force_[k].cwiseAbs();
+    terms_ = mass_v_.cwiseAbs() + std::abs(h_) * force_[k].cwiseAbs();
     add_terms(x_[k], mu_[k], 1, false);
     if (options_.stabilised) add_terms(v_[k], gamma_[k], h_, true);
     if (!below_terms(rc_, (dynamics_ + i) * n)) return false;
