@@ -114,6 +114,7 @@ TEST(HeldLoops, StandStillFromTheStart) {
 // stands there; a hinge turns by no more than both of its bodies.
 TEST(HeldLoops, AreToldWhereSteppersMoveThem) {
   Random random(seed(8200));
+  int reached = 0, all = 0;
   for (int i = 0; i < cases(4); ++i) {
     const Locked l = locked_beside_flat(random, i % 3);
     if (!std::isfinite(l.at)) continue;
@@ -124,13 +125,17 @@ TEST(HeldLoops, AreToldWhereSteppersMoveThem) {
       const std::string what = fmt::format("{} {}, '{}' locked {:.1e} s beside", i, method, l.joint, l.beside);
       const Result<Outcome> out = run(locking(l, "natural", method), options);
       ASSERT_TRUE(out) << out.error().text();
-      if (out->end == Outcome::End::Finished && out->unresolved.empty()) {
-        EXPECT_LT(turned_after(memory, l), 2e-6) << what;
-      } else if (out->end == Outcome::End::Failed && memory.size() > 0 && memory.time(memory.size() - 1) >= l.at) {
+      const bool locked = memory.size() > 0 && memory.time(memory.size() - 1) >= l.at;
+      reached += locked, ++all;
+      if (out->end == Outcome::End::Finished) {
+        EXPECT_TRUE(turned_after(memory, l) < 2e-6 || out->unresolved.find("leave no motion") != std::string::npos)
+            << what << ": " << turned_after(memory, l) << " " << out->unresolved;
+      } else if (locked) {
         EXPECT_TRUE(out->words.find("leave no motion") != std::string::npos || std::abs(l.beside) > 1e-5) << what << out->words;
       }
     }
   }
+  EXPECT_GE(2 * reached, all);
 }
 
 }  // namespace invar::testing

@@ -115,9 +115,14 @@ struct Table {
     }
     std::printf("%s\n", sentence(advice, false).c_str());
   }
+  // A loop that no gains were found for has an infinite error, and whatever is compared with it would win.
   const AdvisedLoop& of(const LoopWay& way) const {
-    for (const AdvisedLoop& l : advice.loops)
-      if (l.way.name() == way.name()) return l;
+    for (const AdvisedLoop& l : advice.loops) {
+      if (l.way.name() != way.name()) continue;
+      EXPECT_TRUE(l.found) << way.name();
+      return l;
+    }
+    ADD_FAILURE() << "'" << way.name() << "' was not tried";
     return advice.loops.front();
   }
   // The least error without a learned load; with identification or without.
@@ -125,6 +130,7 @@ struct Table {
     const AdvisedLoop* best = nullptr;
     for (const AdvisedLoop& l : advice.loops)
       if (l.way.knows <= most && l.found && (best == nullptr || l.error() < best->error())) best = &l;
+    EXPECT_NE(best, nullptr) << "no classical loop has gains";
     return best != nullptr ? *best : advice.loops.front();
   }
 };
