@@ -86,7 +86,9 @@ Bits bits_of(const ModelSpec& spec, Formulation& formulation, const Bodies& bodi
   const Verdict verdict = formulation.evaluate(x, load, e);
   out.add(static_cast<double>(verdict.status));
   if (!verdict.ok()) return out;
-  expect_newton_euler(spec, e, load);
+  // Edits of frames leave loops open, and rows of open loops may contradict each other: who closes nothing has no balance.
+  const double open = constraint_error(formulation.model(), e.bodies, VecX::Zero(formulation.model().nv())).position;
+  if (open < 1e-12) expect_newton_euler(spec, e, load);
   add(e, out);
   if (!flows) return out;
   Rate rate;
@@ -196,6 +198,7 @@ TEST(Edits, GiveTheBitsOfARebuild) {
     const std::shared_ptr<const Model> first = live->model();
     const Model before = *first;
     std::vector<View> views = views_of(*live->model());
+    SCOPED_TRACE(what);
     Random random(seed(4100) + static_cast<std::uint64_t>(k));
     const bool flows = natural_objection(before).empty();
     for (View& view : views)

@@ -75,8 +75,9 @@ TEST(Rank, OfClosuresOverATreeIsThatOfTheJointGraph) {
   EXPECT_GE(2 * counted, cases(60));
 }
 
-/// A crank that drives the two cranks of a parallelogram, one by c q² and one by the tangent of that at q0: together with the
-/// parallelogram these agree at q0, and nowhere else. `other` replaces the square by its tangent too.
+/// A crank that drives the two cranks of a parallelogram, both by c q²: together with the parallelogram one of the couplings is
+/// redundant. `other` replaces the squares by their tangents at q0. (A square beside a tangent would agree with it to first order
+/// only, and hold the crank.)
 ModelSpec geared_parallelogram(double c, double q0, bool other) {
   ModelSpec spec;
   spec.gravity = Vec3(0.3, -9.81, 0);
@@ -102,14 +103,14 @@ ModelSpec geared_parallelogram(double c, double q0, bool other) {
   const double slope = 2 * c * q0, value = c * q0 * q0;
   const std::vector<double> tangent = {value - slope * q0, slope}, square = {0, 0, c};
   CouplingSpec first, second;
-  first.name = "curved", first.joint = "l", first.of = "d", first.coefficients = other ? tangent : square;
-  second.name = "straight", second.joint = "r", second.of = "d", second.coefficients = tangent;
+  first.name = "left", first.joint = "l", first.of = "d", first.coefficients = other ? tangent : square;
+  second.name = "right", second.joint = "r", second.of = "d", second.coefficients = first.coefficients;
   spec.couplings = {first, second};
   return spec;
 }
 
-// On the turn where both couplings ask for the same, one of them is redundant and the crank moves: rank, mobility, reactions and
-// verdicts are those of two straight couplings. The slope at the angle within (-pi, pi] would lock the mechanism.
+// From rest the crank moves as with two straight couplings, whose rank, mobility, reactions and verdicts it has, too. With the
+// slope at the angle within (-pi, pi] it would not.
 TEST(Couplings, CountWithTheSlopeOfTheTurnTheyAreOn) {
   for (int k = 0; k < cases(20); ++k) {
     Random random(seed(98600) + static_cast<std::uint64_t>(k));
