@@ -91,7 +91,7 @@ void read_data(const TomlTable& root, const std::string& path, LearnFile& out) {
   if (tables.empty()) root.refuse("", "there is no [[data]]: name the files to learn from");
   DataFileOptions options;
   options.accelerations = out.spec.window == 0;
-  options.inputs = out.data.input_names;
+  options.actuators = out.actuators;
   for (const TomlTable& t : tables) {
     const std::string file = t.string("file");
     options.loads = t.choice("loads", {"known", "unknown"}, 0) == 0;
