@@ -156,10 +156,12 @@ class Recording {
     if (all_.channels.count("flow/measured") == 0 && moves("flow/velocity"))
       out.emplace_back("says how the water flows, but nobody measured it ('measured' in [flow]): it is taken for still");
     const bool at_work = all_.channels.count("energy/work") == 0 || moves("energy/work");
-    if (!bare_.empty() && at_work)
-      out.push_back(fmt::format(
-          "has no wrenches on {} ('loads' in [record]): {}", quoted(bare_),
-          wrenches_ || !has_pushes() ? "none are taken to act there" : "only the actuators named are taken to act there"));
+    if (!bare_.empty() && at_work) {
+      const bool only_actuators = !wrenches_ && has_pushes();
+      out.push_back(fmt::format("has no wrenches on {} ('loads' in [record]): {} taken to act there",
+                                bare_.size() == q_.size() ? "its bodies" : quoted(bare_),
+                                only_actuators ? "only the actuators named are" : "none are"));
+    }
     if (const auto joints = joints_untold(); !joints.empty() && at_work)
       out.push_back(
           fmt::format("does not tell what motors do in {} from what joints do by themselves: no motor is taken to act "
