@@ -9,7 +9,9 @@
 #include "invar/io/hdf5.hpp"
 #include "invar/io/learn_file.hpp"
 #include "invar/io/learned_file.hpp"
+#include "invar/io/scenario_file.hpp"
 #include "invar/learn/learned_load.hpp"
+#include "invar/run/run.hpp"
 #include "support/campaign.hpp"
 #include "support/damage.hpp"
 #include "support/folder.hpp"
@@ -233,14 +235,24 @@ TEST(LearnFile, LearnsWhatItIsToldAndSaysHowWell) {
   EXPECT_EQ(result->learned.edits.size(), 9u);
 }
 
-// A recording of the bodies alone.
-void write_log(const std::string& path, const Model& model, const DataRun& run, const std::string& scene) {
+// Numbers that every sample of a recording has beside the bodies.
+struct Beside {
+  std::string path;
+  std::vector<double> value;
+};
+
+// A recording of the bodies, with or without the wrenches on them, and of what is told beside.
+void write_log(const std::string& path, const Model& model, const DataRun& run, const std::string& scene,
+               const std::vector<Beside>& beside = {}, bool wrenches = true) {
   Layout layout;
   layout.channels = {{"time", "s", "", 1}};
   const std::pair<const char*, int> parts[] = {{"p", 3}, {"q", 4},     {"v", 3},     {"w", 3},
                                                {"a", 3}, {"alpha", 3}, {"force", 3}, {"moment", 3}};
   for (const Body& b : model.bodies())
-    for (const auto& [part, size] : parts) layout.channels.push_back({"bodies/" + b.name + "/" + part, "1", "", size});
+    for (const auto& [part, size] : parts)
+      if (wrenches || (std::string_view(part) != "force" && std::string_view(part) != "moment"))
+        layout.channels.push_back({"bodies/" + b.name + "/" + part, "1", "", size});
+  for (const Beside& more : beside) layout.channels.push_back({more.path, "1", "", static_cast<int>(more.value.size())});
   LogWriter log(path, scene);
   ASSERT_TRUE(log.begin(layout));
   for (const DataSample& s : run.samples) {
@@ -251,8 +263,9 @@ void write_log(const std::string& path, const Model& model, const DataRun& run, 
       add(at.p_WC);
       for (const double x : {at.q_WB.w(), at.q_WB.x(), at.q_WB.y(), at.q_WB.z()}) row.push_back(x);
       add(at.v_WC), add(at.w_WB), add(s.accelerations[b].a_WC), add(s.accelerations[b].alpha_WB);
-      add(s.port[b].force), add(s.port[b].moment);
+      if (wrenches) add(s.port[b].force), add(s.port[b].moment);
     }
+    for (const Beside& more : beside) row.insert(row.end(), more.value.begin(), more.value.end());
     ASSERT_TRUE(log.sample(row));
   }
   ASSERT_TRUE(log.end());
@@ -328,6 +341,138 @@ TEST(DataFiles, RecordedCentresOfMassAreThoseOfThePlant) {
   const auto alone = read_run(model, folder / "run.h5", {});
   ASSERT_TRUE(alone);
   EXPECT_NE(alone->remark.find("does not say where its centres of mass are"), std::string::npos);
+}
+
+struct Recorded {
+  Folder folder;
+  UnknownLoad load = UnknownLoad::reference();
+  Model model = build(load.nominal);
+  DataRun run = excited(load, 17432, 1, 3, 0).runs[0];
+
+  DataRun read(const std::vector<Beside>& beside, bool wrenches = true, const DataFileOptions& options = {}) const {
+    const Vec3& com = model.bodies()[4].inertia.p_BC;
+    const std::string scene =
+        fmt::format(R"({{"bodies": [{{"name": "body5", "com": [{}, {}, {}]}}]}})", com.x(), com.y(), com.z());
+    write_log(folder / "run.log", model, run, scene, beside, wrenches);
+    const auto out = read_run(model, folder / "run.log", options);
+    EXPECT_TRUE(out) << (out ? "" : out.error().text());
+    return out.value_or(DataRun{});
+  }
+};
+
+// Drag is learned relative to what a meter says of the water. A flow that nobody measured is not used, and that is said.
+TEST(DataFiles, FlowOfARecordingIsTheMeasuredOne) {
+  const Recorded r;
+  const Beside truth{"flow/velocity", {0.3, -0.2, 0.1}}, meter{"flow/measured", {0.31, -0.19, 0.1}};
+  const DataRun measured = r.read({truth, meter}), unmeasured = r.read({truth}), still = r.read({{"flow/velocity", {0, 0, 0}}});
+  EXPECT_EQ(measured.samples[1].flow, Vec3(0.31, -0.19, 0.1));
+  EXPECT_EQ(measured.remark, "");
+  EXPECT_EQ(unmeasured.samples[1].flow, Vec3(0, 0, 0));
+  EXPECT_NE(unmeasured.remark.find("nobody measured it"), std::string::npos) << unmeasured.remark;
+  EXPECT_EQ(still.remark, "");
+}
+
+// What a recording leaves open is said; where nothing is left open nothing is said.
+TEST(DataFiles, WhatARecordingLeavesOpenIsSaid) {
+  const Recorded r;
+  const auto says = [](const DataRun& run, const char* what) { return run.remark.find(what) != std::string::npos; };
+  const Beside work{"energy/work", {0.5}}, rest{"energy/work", {0}};
+  EXPECT_TRUE(says(r.read({work}, false), "has no wrenches on its bodies"));
+  EXPECT_EQ(r.read({rest}, false).remark, "");
+  DataFileOptions unknown;
+  unknown.loads = false;
+  EXPECT_EQ(r.read({work}, false, unknown).remark, "");
+
+  // An effort without an input of the same name: whose it is cannot be told.
+  const Joint& joint = *std::find_if(r.model.joints().begin(), r.model.joints().end(), [](const Joint& j) { return j.nv == 3; });
+  const Beside effort{"joints/" + joint.name + "/effort", {0, 1.5, 0}};
+  const Beside idle{"joints/" + joint.name + "/effort", {0, 0, 0}};
+  const Beside input{"control/arm/input_" + freedom_name(joint, 1), {1.25}},
+      second{"control/hand/input_" + freedom_name(joint, 1), {0.5}};
+  EXPECT_TRUE(says(r.read({effort}), ("what motors do in '" + joint.name + "'").c_str()));
+  EXPECT_EQ(r.read({idle}).remark, "");
+  const DataRun resolved = r.read({effort, input, second});
+  EXPECT_EQ(resolved.remark, "");
+  EXPECT_EQ(resolved.samples[0].efforts[joint.v0 + 1], 1.75);
+  const DataRun both = r.read({work, effort}, false);
+  EXPECT_TRUE(says(both, "; does not tell")) << both.remark;
+  // A law that commands efforts without actuators records no input.
+  EXPECT_TRUE(says(r.read({{"control/arm/V", {1}}}), "what motors do in"));
+}
+
+// Actuators of the options do what their recorded inputs ask for, as they are told, wherever the recording itself does not tell
+// their wrenches: otherwise the whole push would be learned as a gain.
+TEST(DataFiles, ActuatorsActWithTheirRecordedInputs) {
+  const Recorded r;
+  const Joint& joint = *std::find_if(r.model.joints().begin(), r.model.joints().end(), [](const Joint& j) { return j.nv == 3; });
+  ActuatorSpec motor, line;
+  motor.name = "drive", motor.joint = joint.name, motor.freedom = 2;
+  line.kind = ActuatorSpec::Kind::Cylinder, line.name = "winch";
+  line.points = {PointSpec{"body1", "", Vec3(0.1, 0, 0)}, PointSpec{"body5", "", Vec3(0, 0.2, 0)}};
+  DataFileOptions options;
+  auto actuators = build_actuators(r.model, {motor, line});
+  ASSERT_TRUE(actuators) << actuators.error().text();
+  options.actuators = *actuators;
+  const std::vector<Beside> inputs = {{"control/arm/input_drive", {0.75}}, {"control/arm/input_winch", {4}}};
+  const DataRun known = r.read(inputs, true, options);
+  options.loads = false;
+  const DataRun unknown = r.read(inputs, true, options);
+  for (std::size_t i = 0; i < known.samples.size(); ++i) {
+    EXPECT_EQ(known.samples[i].efforts[joint.v0 + 2], 0.75);
+    EXPECT_EQ(unknown.samples[i].efforts[joint.v0 + 2], 0.75);
+    EXPECT_EQ(known.samples[i].inputs, (std::vector<double>{0.75, 4}));
+    Load push(r.model);
+    options.actuators[1].add(unknown.samples[i].bodies, 4, push);
+    for (std::size_t b = 0; b < push.port.size(); ++b) {
+      EXPECT_EQ(unknown.samples[i].port[b].force, push.port[b].force);
+      EXPECT_EQ(unknown.samples[i].port[b].moment, push.port[b].moment);
+    }
+    // The recording's own wrenches have the pushes in them.
+    EXPECT_EQ(known.samples[i].port[0].force, r.run.samples[i].port[0].force);
+  }
+  EXPECT_GT(unknown.samples[0].port[0].force.norm(), 3.9);
+}
+
+// A nozzle that gives four fifths of what it is told, in a run of its own: the gain is found where wrenches are unknown. Known
+// wrenches have the error in them, so that nothing would be found: refused.
+TEST(LearnFile, FindsTheGainOfAMountedActuatorFromARecording) {
+  const Folder folder;
+  const std::string model = fmt::format("model = \"{}/models/pendulum.toml\"\n", INVAR_SOURCE_DIR);
+  const std::string nozzle = "kind = \"force\", frame = \"tip\", direction = [1, 0, 0]";
+  for (const char* frequency : {"0.31", "0.47"}) {
+    const auto s = parse_scenario(
+        model + fmt::format("[integrator]\nmethod = \"dopri5\"\n[time]\nend = 2\n[record]\nevery = 0.05\nwhat = [\"bodies\", "
+                            "\"accelerations\", \"loads\"]\n"
+                            "[[control]]\nname = \"arm\"\nlaw = \"computed_torque\"\nnominal = \"{}/models/pendulum.toml\"\n"
+                            "actuators = [{{ {}, mounted = {{ gain = 0.8 }} }}]\n[[control.joints]]\njoint = \"hinge\"\n"
+                            "reference = {{ kind = \"sine\", amplitude = 0.6, frequency = {} }}\nrate = 3\ndamping = 6\n",
+                            INVAR_SOURCE_DIR, nozzle, frequency),
+        folder / "here.toml");
+    ASSERT_TRUE(s) << s.error().text();
+    LogWriter log(folder / fmt::format("{}.log", frequency), "");
+    RunOptions options;
+    options.sink = &log;
+    const auto done = run(*s, options);
+    ASSERT_TRUE(done) << done.error().text();
+  }
+  const auto told = [&](const char* loads) {
+    write_file(folder / "gain.toml",
+               model + fmt::format("actuators = [{{ {0} }}]\n[[data]]\nfile = \"0.31.log\"\nloads = \"{1}\"\n"
+                                   "[[data]]\nfile = \"0.47.log\"\nloads = \"{1}\"\n"
+                                   "[[term]]\nkind = \"actuator_gain\"\n",
+                                   nozzle, loads));
+    return read_learn_file(folder / "gain.toml");
+  };
+  const auto file = told("unknown");
+  ASSERT_TRUE(file) << file.error().text();
+  const auto found = learn(file->nominal, *file->model, file->data, file->spec, file->actuators);
+  ASSERT_TRUE(found) << found.error().text();
+  // Ridge of 1e-9 of the column's mean square takes 2e-10 away; the rest is room for round-off of accelerations.
+  EXPECT_NEAR(found->fit.coefficients[0], -0.2, 1e-8);
+  const auto refused = told("known");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text().find("gain.toml:5:9: recorded wrenches"), std::string::npos) << refused.error().text();
+  EXPECT_NE(refused.error().text().find("say loads = \"unknown\""), std::string::npos) << refused.error().text();
 }
 
 }  // namespace

@@ -68,6 +68,14 @@ TEST(LearnedLoops, TakeTheFileAsItIs) {
   ASSERT_TRUE(watch(*s, watched)) << watched.outcome.words;
   EXPECT_GT(largest_of(watched.readings, "learned", 0), 0);
   EXPECT_GT(clause(watched.outcome, "remainder_within_bound").looks, 0);
+  // It is of a loop with this load, not of one that adapts on top of it or leaves it out.
+  for (const char* other : {"load = false", "adapt = { terms = [{ kind = 'drag' }] }"}) {
+    const auto changed = parse_scenario(scenario(task(fmt::format("learned = {{ file = 'drag.json', {} }}", other))), w.place());
+    ASSERT_TRUE(changed) << changed.error().text();
+    const ControllerSpec& without = changed->controllers[0];
+    const auto its = without.law(*without.nominal);
+    EXPECT_TRUE(its->remainder() == nullptr || !its->remainder()->bound().known()) << other;
+  }
   // A bound that the scenario tells stands above that of the file, and so does its wish to have none yet: runs that calibrate.
   const auto family = parse_scenario(scenario(task("learned = { file = 'drag.json' }", "bound = { after = 0.2 }")), w.place());
   ASSERT_TRUE(family) << family.error().text();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "invar/learn/domain.hpp"
+#include "invar/learn/learn.hpp"
 #include "invar/learn/learned_load.hpp"
 #include "support/campaign.hpp"
 #include "support/linkages.hpp"
@@ -333,6 +334,57 @@ TEST(LearnedLoad, ActsWhereItWasLearnedOnEditedModelsToo) {
   a->add_at_reference(here, reference, at_reference);
   a->add(0.0, moving, direct);
   for (std::size_t i = 0; i < here.size(); ++i) EXPECT_EQ(at_reference[i].force, direct.port[i].force);
+}
+
+// Terms that overlap say the sum of what each says. Coefficients are told, not fitted: what comes of them, edits and load, does
+// what the terms do. Inertias of one body add up; of two rates of friction in one joint the model takes one, the other stays.
+TEST(Learned, TermsThatOverlapAddUp) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const Model model = build(u.nominal);
+  std::vector<TermSpec> specs = {term(TermKind::Inertia), term(TermKind::Inertia), term(TermKind::JointCoulomb),
+                                 term(TermKind::JointCoulomb)};
+  specs[0].on = {"body5"}, specs[1].on = {"body5", "body4"};
+  specs[2].smoothing = {0.05}, specs[3].smoothing = {0.2};
+  const auto terms = Terms::build(model, specs);
+  ASSERT_TRUE(terms) << terms.error().text();
+  Fit told;
+  told.coefficients = VecX::Zero(terms->columns()), told.strengths.assign(4, 0), told.learned = true;
+  told.coefficients[terms->first_column(0)] = 0.4, told.coefficients[terms->first_column(1)] = 0.2;
+  told.coefficients.segment(terms->first_column(2), terms->term(2).columns()).setConstant(0.3);
+  told.coefficients.segment(terms->first_column(3), terms->term(3).columns()).setConstant(0.7);
+  const DataSet data = excited(u, seed(17230), 1, 1, 0);
+  const auto learned = conclude(u.nominal, model, *terms, told, data, {});
+  ASSERT_TRUE(learned) << learned.error().text();
+  const auto spec = edited(u.nominal, learned->edits);
+  ASSERT_TRUE(spec);
+  const Model better = build(*spec);
+  EXPECT_NEAR(better.bodies()[4].inertia.mass, model.bodies()[4].inertia.mass + 0.6, 1e-12);
+  ASSERT_EQ(learned->terms.size(), 1u);
+  EXPECT_EQ(learned->terms[0].smoothing, specs[3].smoothing);
+  EXPECT_TRUE((learned->coefficients.array() == 0.7).all());
+  for (const JointSpec& j : spec->joints)
+    if (j.kind == JointKind::Spherical) {
+      EXPECT_EQ(j.friction, (std::vector<double>(3, 0.3)));
+      EXPECT_EQ(j.friction_velocity, 0.05);
+    }
+}
+
+// A bound belongs to the loop that has the load.
+TEST(Learned, WithoutItsLoadHasNoBound) {
+  Learned learned;
+  learned.bound = RemainderBound{.most = 1, .after = 1, .confidence = 0.9, .runs = 20};
+  EXPECT_FALSE(without_load(learned).bound);
+}
+
+TEST(Learned, TakesOneNetworkAndRefusesASecond) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const Model model = build(u.nominal);
+  LearnSpec spec;
+  spec.terms = {term(TermKind::Network), term(TermKind::Network)};
+  spec.terms[0].on = {"body5"}, spec.terms[1].on = {"body4"};
+  const auto refused = learn(u.nominal, model, excited(u, seed(17231), 2, 5, 0), spec);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("two terms 'network'"), std::string::npos) << refused.error().text();
 }
 
 TEST(LearnedLoad, IsRefusedByOtherBodies) {

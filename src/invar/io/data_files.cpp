@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 
 #include "invar/geom/unit_quaternion.hpp"
@@ -72,7 +73,7 @@ void each_number(const Model& model, const DataFileOptions& options, DataSample&
   for (const Joint& j : model.joints())
     for (int k = 0; k < j.nv; ++k) place(&s.efforts[j.v0 + k], freedom_name(j, k) + ".effort", false);
   for (int k = 0; k < 3; ++k) place(&s.flow[k], std::string("flow.") + kAxes[k], false);
-  for (std::size_t i = 0; i < s.inputs.size(); ++i) place(&s.inputs[i], options.inputs[i] + ".input", true);
+  for (std::size_t i = 0; i < s.inputs.size(); ++i) place(&s.inputs[i], options.actuators[i].name() + ".input", true);
 }
 
 // Quaternions from outside are of unit length to six digits or so.
@@ -105,6 +106,177 @@ Result<const RecordedColumns::Column*> channel(const RecordedColumns& all, const
   return &column;
 }
 
+std::string quoted(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> shown(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
+  const std::string more = names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "";
+  return fmt::format("'{}'{}", fmt::join(shown, "', '"), more);
+}
+
+// A recording, number by number.
+class Recording {
+ public:
+  Recording(const Model& model, const DataFileOptions& options, const RecordedColumns& all, const std::string& file)
+      : model_(model),
+        options_(options),
+        all_(all),
+        file_(file),
+        sample_(empty_sample(model, options.actuators.size())),
+        q_(sample_.bodies.size()),
+        told_(static_cast<std::size_t>(model.nv())) {}
+
+  // Where every number stands. Refuses what is not there and must be.
+  Result<void> find() {
+    take("time", &sample_.t, 1, true);
+    take("flow/measured", sample_.flow.data(), 3, false);
+    for (std::size_t b = 0; b < sample_.bodies.size(); ++b) find_body(b);
+    for (const Joint& j : model_.joints()) find_efforts(j);
+    for (std::size_t i = 0; i < sample_.inputs.size(); ++i)
+      if (const std::string& name = options_.actuators[i].name(); add_inputs(name, &sample_.inputs[i]) == 0 && fine_)
+        fine_ = fail(ErrorKind::File, fmt::format("has no input of actuator '{}'", name), file_);
+    return fine_;
+  }
+
+  Result<DataSample> sample(std::size_t i, const std::map<std::string, std::vector<RecordedCentre>>& centres) {
+    for (const Source& from : sources_) *from.to = -0.0;  // which changes no number that is added
+    for (const Source& from : sources_)
+      *from.to += from.from->values[i * static_cast<std::size_t>(from.from->size) + static_cast<std::size_t>(from.at)];
+    for (std::size_t b = 0; b < q_.size(); ++b) sample_.bodies[b].q_WB = Quat(q_[b][0], q_[b][1], q_[b][2], q_[b][3]);
+    if (auto unit = normalise(model_, sample_, fmt::format("{}, sample {}", file_, i + 1)); !unit)
+      return tl::unexpected(unit.error());
+    DataSample out = sample_;
+    about_nominal_centres(model_, centres, out);
+    add_pushes(out);
+    return out;
+  }
+
+  // What the recording leaves open and is taken for zero, in clauses.
+  std::vector<std::string> remarks() const {
+    std::vector<std::string> out;
+    if (all_.channels.count("flow/measured") == 0 && moves("flow/velocity"))
+      out.emplace_back("says how the water flows, but nobody measured it ('measured' in [flow]): it is taken for still");
+    const bool at_work = all_.channels.count("energy/work") == 0 || moves("energy/work");
+    if (!bare_.empty() && at_work) {
+      const bool only_actuators = !wrenches_ && has_pushes();
+      out.push_back(fmt::format("has no wrenches on {} ('loads' in [record]): {} taken to act there",
+                                bare_.size() == q_.size() ? "its bodies" : quoted(bare_),
+                                only_actuators ? "only the actuators named are" : "none are"));
+    }
+    if (const auto joints = joints_untold(); !joints.empty() && at_work)
+      out.push_back(
+          fmt::format("does not tell what motors do in {} from what joints do by themselves: no motor is taken to act "
+                      "there ('actuators' of the control table record their inputs)",
+                      quoted(joints)));
+    return out;
+  }
+
+ private:
+  struct Source {
+    double* to;
+    const RecordedColumns::Column* from;
+    int at;
+  };
+
+  bool take(const std::string& name, double* to, int size, bool required) {
+    if (!fine_) return false;
+    auto found = channel(all_, name, size, required, file_);
+    if (!found) fine_ = tl::unexpected(found.error());
+    if (!found || !*found) return false;
+    for (int k = 0; k < size; ++k) sources_.push_back({to + k, *found, k});
+    return true;
+  }
+
+  void find_body(std::size_t b) {
+    const std::string& name = model_.bodies()[b].name;
+    const std::string body = "bodies/" + escaped(name) + "/";
+    BodyState& at = sample_.bodies[b];
+    take(body + "p", at.p_WC.data(), 3, true), take(body + "q", q_[b].data(), 4, true);
+    take(body + "v", at.v_WC.data(), 3, true), take(body + "w", at.w_WB.data(), 3, true);
+    if (options_.accelerations) {
+      take(body + "a", sample_.accelerations[b].a_WC.data(), 3, true);
+      take(body + "alpha", sample_.accelerations[b].alpha_WB.data(), 3, true);
+    }
+    if (!options_.loads) return;
+    const bool force = take(body + "force", sample_.port[b].force.data(), 3, false);
+    const bool moment = take(body + "moment", sample_.port[b].moment.data(), 3, false);
+    if (!force || !moment) bare_.push_back(name);
+    wrenches_ = wrenches_ || force || moment;
+  }
+
+  // Several controllers may push the same.
+  int add_inputs(const std::string& name, double* to) {
+    const std::string end = "/input_" + escaped(name);
+    int found = 0;
+    for (const auto& [where, column] : all_.channels)
+      if (where.starts_with("control/") && where.ends_with(end) && take(where, to, 1, true)) ++found;
+    return found;
+  }
+
+  // An actuator of the options acts by itself, see add_pushes.
+  void find_efforts(const Joint& j) {
+    for (int k = 0; k < j.nv; ++k) {
+      bool told = false, named = false;
+      for (const Actuator& a : options_.actuators)
+        told = told || a.freedom() == j.v0 + k, named = named || a.name() == freedom_name(j, k);
+      if (!named) told = add_inputs(freedom_name(j, k), &sample_.efforts[j.v0 + k]) > 0 || told;
+      told_[static_cast<std::size_t>(j.v0 + k)] = told;
+    }
+  }
+
+  bool has_pushes() const {
+    return std::any_of(options_.actuators.begin(), options_.actuators.end(), [](const Actuator& a) { return a.freedom() < 0; });
+  }
+
+  void add_pushes(DataSample& s) const {
+    Load load(model_);
+    for (std::size_t i = 0; i < s.inputs.size(); ++i)
+      if (const Actuator& a = options_.actuators[i]; a.freedom() >= 0 || !wrenches_) a.add(s.bodies, s.inputs[i], load);
+    for (std::size_t b = 0; b < s.port.size(); ++b) s.port[b] += load.port[b];
+    s.efforts += load.efforts;
+  }
+
+  // Some recorded number is not zero; of every sample those from `first` on, `count` of them.
+  bool moves(const std::string& path, int first = 0, int count = 1 << 20) const {
+    const auto found = all_.channels.find(path);
+    if (found == all_.channels.end()) return false;
+    const auto& [size, values] = found->second;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const int k = static_cast<int>(i % static_cast<std::size_t>(size));
+      if (k >= first && k - first < count && std::isfinite(values[i]) && values[i] != 0) return true;
+    }
+    return false;
+  }
+
+  // Joints in which a motor may have acted that nothing tells of: they have an effort, or a controller without inputs.
+  std::vector<std::string> joints_untold() const {
+    bool controlled = false, inputs = false;
+    for (const auto& [where, column] : all_.channels)
+      if (where.starts_with("control/")) controlled = true, inputs = inputs || where.find("/input_") != std::string::npos;
+    std::vector<std::string> out;
+    for (const Joint& j : model_.joints()) {
+      const std::string path = "joints/" + escaped(j.name) + "/effort";
+      const bool recorded = all_.channels.count(path) > 0;
+      bool open = false;
+      for (int k = 0; k < j.nv; ++k)
+        if (!told_[static_cast<std::size_t>(j.v0 + k)]) open = open || (recorded ? moves(path, k, 1) : controlled && !inputs);
+      if (open && j.kind != JointKind::Free) out.push_back(j.name);
+    }
+    return out;
+  }
+
+  const Model& model_;
+  const DataFileOptions& options_;
+  const RecordedColumns& all_;
+  const std::string& file_;
+  DataSample sample_;
+  std::vector<std::array<double, 4>> q_;
+  std::vector<Source> sources_;
+  Result<void> fine_;
+  std::vector<bool> told_;         // per freedom: what a motor does there is known
+  std::vector<std::string> bare_;  // bodies whose wrenches should be known and are not recorded
+  bool wrenches_ = false;          // some are taken from the recording
+};
+
 }  // namespace
 
 Result<DataRun> read_csv_run(const Model& model, const std::string& path, const DataFileOptions& options) {
@@ -112,7 +284,7 @@ Result<DataRun> read_csv_run(const Model& model, const std::string& path, const 
   if (!table) return tl::unexpected(table.error());
   const auto& known = table->names();
   DataRun run{path, {}};
-  DataSample s = empty_sample(model, options.inputs.size());
+  DataSample s = empty_sample(model, options.actuators.size());
   std::vector<Slot> slots;
   Result<void> fine;
   each_number(model, options, s, [&](double* to, const std::string& name, bool required) {
@@ -140,58 +312,20 @@ Result<DataRun> read_recorded_run(const Model& model, const std::string& path, c
   auto all = fs::path(file).extension() == ".h5" ? columns_of_hdf5(file) : columns_of_log(file);
   if (!all) return tl::unexpected(all.error());
 
-  DataSample s = empty_sample(model, options.inputs.size());
-  struct Source {
-    double* to;
-    const RecordedColumns::Column* from;
-    int at;
-  };
-  std::vector<Source> sources;
-  Result<void> fine;
-  const auto take = [&](const std::string& name, double* to, int size, bool required) {
-    if (!fine) return;
-    auto found = channel(*all, name, size, required, file);
-    if (!found) {
-      fine = tl::unexpected(found.error());
-    } else if (*found) {
-      for (int k = 0; k < size; ++k) sources.push_back({to + k, *found, k});
-    }
-  };
-  take("time", &s.t, 1, true);
-  std::vector<std::array<double, 4>> q(s.bodies.size());
-  for (std::size_t b = 0; b < s.bodies.size(); ++b) {
-    const std::string body = "bodies/" + escaped(model.bodies()[b].name) + "/";
-    take(body + "p", s.bodies[b].p_WC.data(), 3, true), take(body + "q", q[b].data(), 4, true);
-    take(body + "v", s.bodies[b].v_WC.data(), 3, true), take(body + "w", s.bodies[b].w_WB.data(), 3, true);
-    if (options.accelerations) {
-      take(body + "a", s.accelerations[b].a_WC.data(), 3, true);
-      take(body + "alpha", s.accelerations[b].alpha_WB.data(), 3, true);
-    }
-    if (!options.loads) continue;
-    take(body + "force", s.port[b].force.data(), 3, false), take(body + "moment", s.port[b].moment.data(), 3, false);
-  }
-  const auto input_of = [&](const std::string& name, double* to, bool required) {
-    const std::string end = "/input_" + escaped(name);
-    for (const auto& [where, column] : all->channels)
-      if (where.rfind("control/", 0) == 0 && where.ends_with(end)) return take(where, to, 1, true);
-    if (required && fine) fine = fail(ErrorKind::File, fmt::format("has no input of actuator '{}'", name), file);
-  };
-  for (const Joint& j : model.joints())
-    for (int k = 0; k < j.nv; ++k) input_of(freedom_name(j, k), &s.efforts[j.v0 + k], false);
-  for (std::size_t i = 0; i < s.inputs.size(); ++i) input_of(options.inputs[i], &s.inputs[i], true);
-  if (!fine) return tl::unexpected(fine.error());
-
+  Recording recording(model, options, *all, file);
+  if (auto found = recording.find(); !found) return tl::unexpected(found.error());
   DataRun run{path, {}};
+  std::vector<std::string> remarks = recording.remarks();
   const auto centres = recorded_centres(*all, file);
   if (centres.empty())
-    run.remark = "does not say where its centres of mass are: they are taken for the model's (a directory with its run.log says)";
+    remarks.insert(
+        remarks.begin(),
+        "does not say where its centres of mass are: they are taken for the model's (a directory with its run.log says)");
+  run.remark = fmt::format("{}", fmt::join(remarks, "; "));
   for (std::size_t i = 0; i < all->samples; ++i) {
-    for (const Source& from : sources)
-      *from.to = from.from->values[i * static_cast<std::size_t>(from.from->size) + static_cast<std::size_t>(from.at)];
-    for (std::size_t b = 0; b < q.size(); ++b) s.bodies[b].q_WB = Quat(q[b][0], q[b][1], q[b][2], q[b][3]);
-    if (auto unit = normalise(model, s, fmt::format("{}, sample {}", file, i + 1)); !unit) return tl::unexpected(unit.error());
-    run.samples.push_back(s);
-    about_nominal_centres(model, centres, run.samples.back());
+    auto sample = recording.sample(i, centres);
+    if (!sample) return tl::unexpected(sample.error());
+    run.samples.push_back(std::move(*sample));
   }
   return run;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "invar/control/actuator.hpp"
 #include "invar/learn/data_set.hpp"
 
 namespace invar {
@@ -8,7 +9,7 @@ namespace invar {
 struct DataFileOptions {
   bool accelerations = true;        ///< they are in the file; otherwise they are left zero
   bool loads = true;                ///< recordings: wrenches on bodies count as known; false: unknown loads are among them
-  std::vector<std::string> inputs;  ///< names of actuators
+  std::vector<Actuator> actuators;  ///< on the nominal model, whose inputs are in the file
 };
 
 /// A run from a table of comma-separated values. Columns, in any order:
@@ -22,7 +23,9 @@ struct DataFileOptions {
 Result<DataRun> read_csv_run(const Model& model, const std::string& path, const DataFileOptions& options);
 
 /// A run from a recording: a directory with a `run.log`, such a log, or a `run.h5`. Efforts of motors are the inputs of
-/// controllers that bear the name of a freedom (control/…/input_elbow).
+/// controllers that bear the name of a freedom (control/…/input_elbow). An actuator of the options does what its recorded input
+/// asks for, as it is told: on its freedom, or at its points where no wrenches are taken from the recording. The flow is the
+/// measured one. What is not in the recording and taken for zero is the run's remark.
 Result<DataRun> read_recorded_run(const Model& model, const std::string& path, const DataFileOptions& options);
 
 /// Either, by what is there.

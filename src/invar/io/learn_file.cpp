@@ -86,18 +86,33 @@ void read_surroundings(const TomlTable& root, LearnFile& out) {
   for (const Actuator& a : out.actuators) out.data.input_names.push_back(a.name());
 }
 
+// Recorded wrenches have pushes of actuators in them as they are mounted: known, they leave nothing for a term of actuators.
+bool learns_pushes(const LearnFile& file) {
+  const auto acts_at_points = [&](const TermSpec& t) {
+    if (t.kind != TermKind::ActuatorGain && t.kind != TermKind::ActuatorMisalignment) return false;
+    return std::any_of(file.actuators.begin(), file.actuators.end(), [&](const Actuator& a) {
+      return a.freedom() < 0 && (t.on.empty() || std::find(t.on.begin(), t.on.end(), a.name()) != t.on.end());
+    });
+  };
+  return std::any_of(file.spec.terms.begin(), file.spec.terms.end(), acts_at_points);
+}
+
 void read_data(const TomlTable& root, const std::string& path, LearnFile& out) {
   const std::vector<TomlTable> tables = root.tables("data");
   if (tables.empty()) root.refuse("", "there is no [[data]]: name the files to learn from");
   DataFileOptions options;
   options.accelerations = out.spec.window == 0;
-  options.inputs = out.data.input_names;
+  options.actuators = out.actuators;
   for (const TomlTable& t : tables) {
     const std::string file = t.string("file");
     options.loads = t.choice("loads", {"known", "unknown"}, 0) == 0;
     const bool held_out = t.boolean("held_out", false), judges = t.boolean("judges", false);
     if (held_out && judges)
       t.refuse("judges", "a run that judges is left out of everything else; strengths are not chosen on it");
+    if (options.loads && std::filesystem::path(file).extension() != ".csv" && learns_pushes(out))
+      t.refuse("loads",
+               "recorded wrenches have the pushes of actuators in them with their errors, so that known wrenches leave nothing "
+               "for an actuator's term: say loads = \"unknown\"; actuators then push as told by their recorded inputs");
     if (!root.sound()) return;
     auto run = read_run(*out.model, beside(path, file), options);
     if (!run) return t.refuse("file", run.error().text());

@@ -144,6 +144,12 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
       return {};
     }
     if (const std::string why = objection_in_loop(*read); !why.empty()) t->refuse("file", why);
+    if (read->bound && (t->has("adapt") || !t->boolean("load", true))) {
+      if (!control.has("bound"))
+        known.remarks.push_back(
+            fmt::format("{}: its bound was found with its load as it is, which this loop has not: none is known", name));
+      read->bound.reset();
+    }
     if (!t->boolean("load", true)) *read = without_load(std::move(*read));
     if (!read->learned) known.remarks.push_back(fmt::format("{}: {}", name, kNothingLearned));
     out.learned = std::make_shared<const Learned>(std::move(*read));

@@ -77,9 +77,14 @@ class Learning {
 
   // Hidden layers are trained on what all other terms leave over.
   Result<void> train() {
-    const auto network = std::find_if(spec_.terms.begin(), spec_.terms.end(),
-                                      [](const TermSpec& t) { return t.kind == TermKind::Network && t.layers.width() == 0; });
+    const auto untrained = [](const TermSpec& t) { return t.kind == TermKind::Network && t.layers.width() == 0; };
+    const auto network = std::find_if(spec_.terms.begin(), spec_.terms.end(), untrained);
     if (network == spec_.terms.end()) return {};
+    if (std::any_of(network + 1, spec_.terms.end(), untrained))
+      return fail(
+          ErrorKind::Option,
+          "there are two terms 'network': one is trained, on what the other terms leave over. Leave one network, 'on' the "
+          "bodies of both; in the other's place take 'fourier'");
     std::vector<TermSpec> others;
     for (const TermSpec& t : spec_.terms)
       if (t.kind != TermKind::Network) others.push_back(t);

@@ -44,6 +44,7 @@ class Conclusion {
          {TermKind::Inertia, TermKind::JointViscous, TermKind::JointCoulomb, TermKind::JointStiffness, TermKind::JointOffset})
       for (int i = 0; i < terms_.count(); ++i)
         if (terms_.spec(i).kind == kind) take(i);
+    for (const auto& [body, added] : added_) take_inertia(body, added);
     for (auto& [joint, edit] : passive_) out_.edits.emplace_back(std::move(edit));
     for (int i = 0; i < terms_.count(); ++i) {
       const int first = terms_.first_column(i), count = terms_.term(i).columns();
@@ -62,7 +63,7 @@ class Conclusion {
   void take(int i) {
     const int first = terms_.first_column(i);
     switch (terms_.spec(i).kind) {
-      case TermKind::Inertia: return take_inertia(static_cast<const InertiaTerm&>(terms_.term(i)), i, first);
+      case TermKind::Inertia: return gather_inertia(static_cast<const InertiaTerm&>(terms_.term(i)), i, first);
       case TermKind::JointViscous:
         return add_to(static_cast<const JointViscous&>(terms_.term(i)).classes(), i, first, &SetPassive::damping, "damping");
       case TermKind::JointCoulomb: return take_friction(static_cast<const JointCoulomb&>(terms_.term(i)), i, first);
@@ -73,20 +74,25 @@ class Conclusion {
     }
   }
 
-  void take_inertia(const InertiaTerm& term, int i, int first) {
+  // Terms that have a body in common add up there.
+  void gather_inertia(const InertiaTerm& term, int i, int first) {
     for (std::size_t n = 0; n < term.bodies().size(); ++n) {
-      const auto b = static_cast<std::size_t>(term.bodies()[n]);
-      const Inertia& before = model_.bodies()[b].inertia;
-      const Inertia found = with_added(before, fit_.coefficients.data() + first + term.first_column(n));
-      const Inertia now = own_part(nominal_.bodies[b].inertia, before, found);
-      const Inertia physical = nearest_physical(now, model_.length());
-      if ((physical.I_C - now.I_C).norm() > 1e-9 * now.I_C.norm() || physical.mass != now.mass)
-        out_.notes.push_back(fmt::format("inertia of '{}': no rigid body has the one that fits best ({}); the nearest was taken",
-                                         model_.bodies()[b].name, flaw(now)));
-      out_.edits.emplace_back(SetInertia{model_.bodies()[b].name, physical});
+      VecX& added = added_.try_emplace(term.bodies()[n], VecX::Zero(10)).first->second;
+      added += fit_.coefficients.segment(first + term.first_column(n), 10);
     }
     left_.segment(first, term.columns()).setZero();
     taken_[i] = true;
+  }
+
+  void take_inertia(int body, const VecX& added) {
+    const auto b = static_cast<std::size_t>(body);
+    const Inertia& before = model_.bodies()[b].inertia;
+    const Inertia now = own_part(nominal_.bodies[b].inertia, before, with_added(before, added.data()));
+    const Inertia physical = nearest_physical(now, model_.length());
+    if ((physical.I_C - now.I_C).norm() > 1e-9 * now.I_C.norm() || physical.mass != now.mass)
+      out_.notes.push_back(fmt::format("inertia of '{}': no rigid body has the one that fits best ({}); the nearest was taken",
+                                       model_.bodies()[b].name, flaw(now)));
+    out_.edits.emplace_back(SetInertia{model_.bodies()[b].name, physical});
   }
 
   // The list of a joint's edit, begun with what the model has.
@@ -121,12 +127,15 @@ class Conclusion {
     taken_[i] = true;
   }
 
-  // A model has one smoothing rate per joint.
+  // A model has one smoothing rate per joint: friction at a second one stays a load.
   void take_friction(const JointCoulomb& term, int i, int first) {
     if (term.smoothing().size() > 1) return;
-    for (const FreedomColumn& f : term.classes().freedoms)
+    for (const FreedomColumn& f : term.classes().freedoms) {
+      const auto known = passive_.find(f.joint);
+      if (known != passive_.end() && known->second.friction_velocity.value_or(term.smoothing()[0]) != term.smoothing()[0]) return;
       for (const Passive& p : model_.joints()[static_cast<std::size_t>(f.joint)].passive)
         if (p.friction != 0 && p.friction_velocity != term.smoothing()[0]) return;
+    }
     add_to(term.classes(), i, first, &SetPassive::friction, "friction");
     for (const FreedomColumn& f : term.classes().freedoms) passive_[f.joint].friction_velocity = term.smoothing()[0];
   }
@@ -158,7 +167,8 @@ class Conclusion {
   const Terms& terms_;
   const Fit& fit_;
   Learned& out_;
-  VecX left_;  // coefficients that stay a load
+  VecX left_;                  // coefficients that stay a load
+  std::map<int, VecX> added_;  // per body: the ten numbers of its inertia
   std::map<int, SetPassive> passive_;
   std::map<int, bool> taken_;  // terms of which something became an edit
 };
@@ -194,6 +204,7 @@ Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Ter
 Learned without_load(Learned learned) {
   learned.terms.clear(), learned.counts.clear(), learned.labels.clear(), learned.units.clear();
   learned.coefficients.resize(0);
+  learned.bound.reset();  // it was of a loop with the load
   return learned;
 }
 

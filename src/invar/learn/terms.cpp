@@ -177,10 +177,6 @@ int Terms::term_of(int column) const {
   return static_cast<int>(std::upper_bound(first_.begin(), first_.end(), column) - first_.begin()) - 1;
 }
 
-bool Terms::needs_accelerations() const {
-  return std::any_of(specs_.begin(), specs_.end(), [](const TermSpec& s) { return s.kind == TermKind::Inertia; });
-}
-
 void Terms::list(const Bodies& bodies, const Surroundings& around, std::vector<ColumnEntry>& out) const {
   out.clear();
   for (std::size_t i = 0; i < terms_.size(); ++i) terms_[i]->list(bodies, around, first_[i], out);

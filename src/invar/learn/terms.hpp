@@ -73,7 +73,6 @@ class Terms {
   const TermSpec& spec(int i) const { return specs_[static_cast<std::size_t>(i)]; }
   int first_column(int i) const { return first_[static_cast<std::size_t>(i)]; }
   int term_of(int column) const;
-  bool needs_accelerations() const;
 
   std::string label(int column) const { return of(column).label(column - first_column(term_of(column))); }
   std::string unit(int column) const { return of(column).unit(column - first_column(term_of(column))); }
