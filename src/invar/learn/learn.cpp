@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "invar/learn/as_written.hpp"
 #include "invar/learn/domain.hpp"
 
 namespace invar {
@@ -151,6 +152,16 @@ class Learning {
         const auto alone = Terms::build(model_, {t}, context_);
         t.domain = domain_of(static_cast<const FeatureTerm&>(alone->term(0)), data_, training_);
       }
+    if (auto written = error_as_written(nominal_, model_, out.learned, data_, spec_.held_out, context_))
+      out.written = *written;
+    else
+      return tl::unexpected(written.error());
+    if (out.learned.learned && out.written > 1.1 * done.held_out + 1e-4)
+      out.learned.notes.push_back(
+          fmt::format("what is written leaves {:.3g} of the held-out loads, the regression {:.3g}: inertias had to become those "
+                      "of rigid bodies, or "
+                      "coefficients were cut at zero; name in 'on' what is really unknown",
+                      out.written, done.held_out));
     out.fit = std::move(done);
     for (int i = 0; i < terms.count(); ++i) out.terms.push_back(terms.spec(i));
     out.training = training_, out.held_out = spec_.held_out;

@@ -26,6 +26,7 @@ struct LearnResult {
   std::vector<TermSpec> terms;             ///< as they were fitted: with sizes and hidden layers
   std::vector<int> training, held_out;     ///< runs of the data
   std::vector<std::string> labels, units;  ///< per column of the fit
+  double written = 1;                      ///< held-out error of edits and load as they are written
   double identified = 1;                   ///< held-out error with inertias and joints alone; 1 where no such term is there
   bool interrupted = false;
 };

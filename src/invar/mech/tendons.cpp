@@ -76,7 +76,8 @@ int tendon_without_direction(const Model& model, const Bodies& bodies) {
     const Tendon& tendon = model.tendons()[t];
     if (pull_of(model, tendon, bodies).tension == 0) continue;
     for (std::size_t k = 1; k < tendon.points.size(); ++k)
-      if (between(at(model, tendon.points[k - 1], bodies), at(model, tendon.points[k], bodies)).norm() < 1e-9 * model.length())
+      if (tendon.points[k - 1].body != tendon.points[k].body &&
+          between(at(model, tendon.points[k - 1], bodies), at(model, tendon.points[k], bodies)).norm() < 1e-9 * model.length())
         return static_cast<int>(t);
   }
   return -1;

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <limits>
 
+#include "invar/mech/augmented.hpp"
 #include "invar/mech/tendons.hpp"
 #include "invar/model/joint/kinds.hpp"
 
@@ -167,6 +168,30 @@ void tell_missing(const JointTree& tree, const Place& at, Equilibrium& out) {
   out.force = -at.balance.missing[worst];
 }
 
+// Whether all bodies stay where they are, by the unreduced equations, which know no charts: in a singular configuration forces of
+// the independent freedoms vanish although the mechanism may leave it. What forces at hand would make of the lightest body is the
+// scale.
+bool stays(const Model& model, const Load& load, const State& x, const Bodies& bodies) {
+  constexpr double kStays = 1e-4;
+  Augmented judge(model);
+  State at;
+  judge.set(bodies, at, x.wound);
+  Evaluation e;
+  if (!judge.evaluate(at, load, e).ok()) return false;
+  double forces = 0, lightest = std::numeric_limits<double>::infinity(), moved = 0;
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const double mass = model.bodies()[b].inertia.mass;
+    forces += mass * model.gravity().norm() + load.port[b].force.norm() + load.port[b].moment.norm() / model.length();
+    if (mass > 0) lightest = std::min(lightest, mass);
+    moved = std::max({moved, e.accelerations[b].a_WC.norm(), e.accelerations[b].alpha_WB.norm() * model.length()});
+  }
+  for (const Joint& joint : model.joints())
+    for (int k = 0; k < joint.nv; ++k)
+      forces += std::abs(e.efforts[joint.v0 + k]) / (turns(joint.kind, k) ? model.length() : 1.0);
+  for (const Tendon& tendon : model.tendons()) forces += std::abs(pull_of(model, tendon, bodies).tension);
+  return moved <= kStays * forces / lightest;
+}
+
 }  // namespace
 
 Stability stability_of(const Modes& modes) {
@@ -206,6 +231,12 @@ Verdict find_equilibrium(Minimal& minimal, const Load& load, const EquilibriumOp
     return {};
   }
   out.stopped = {};
+  if (!stays(minimal.model(), load, x, bodies)) {
+    out.found = false, out.stuck = true;
+    out.stopped = {Status::Singular, -1, minimal.mobility().joint, minimal.mobility().sigma};
+    tell_missing(minimal.tree(), here, out);
+    return {};
+  }
   // Newton goes on while it gains.
   for (int k = 0; k < kPolish && here.missing.size() > 0; ++k) {
     const auto freedoms = minimal.tree().independent();
