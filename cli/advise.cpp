@@ -64,8 +64,7 @@ Result<Advised> advise_on(const AdviseArguments& args, const Learned& learned, c
 
 void print_advice(const Advised& advised) {
   print("{:<34} {:>12} {:>9} {:>7} {:>7} {:>8} {:>7} {:>9}\n", "with gains of its own, margin kept",
-        advised.advice.turns ? "error [mrad]" : "error [mm]", "jitter",
-        "kappa", "Lambda", "kappa_i", "k_o", "remainder");
+        advised.advice.turns ? "error [mrad]" : "error [mm]", "jitter", "kappa", "Lambda", "kappa_i", "k_o", "remainder");
   for (const AdvisedLoop& l : advised.advice.loops) {
     if (!l.found) {
       print("{:<34} {:>12}  {}\n", l.way.name(), "-",
@@ -98,8 +97,7 @@ Json to_json(const Advised& advised) {
                     {"integral", l.gains.integral},
                     {"observer", l.gains.observer}}}});
     if (l.found && std::isfinite(l.jitter())) way["jitter"] = l.jitter();
-    if (!l.found)
-      way["failure"] = l.searched.failure;
+    if (!l.found) way["failure"] = l.searched.failure;
     ways.push_back(std::move(way));
   }
   return out;

@@ -99,6 +99,8 @@ TEST(LearnedFile, IsRefusedWithPlaceAndRemedy) {
   EXPECT_NE(
       refusal(replaced(good, "\"noise\": ", "\"noise\": null, \"was\": ")).find("/from/noise: expected a number, found null"),
       std::string::npos);
+  EXPECT_NE(refusal(replaced(good, "\"runs\": 20", "\"runs\": 2")).find("0.9 takes 9 runs"), std::string::npos);
+  EXPECT_NE(refusal(replaced(good, "\"settling\": 4", "\"settling\": -4")).find("no negative time"), std::string::npos);
   EXPECT_NE(refusal(replaced(good, "\"coefficients\": [", "\"coefficients\": [1, ")).find("labels"), std::string::npos);
 }
 

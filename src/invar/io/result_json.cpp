@@ -102,8 +102,9 @@ Json control_json(const ControlAccount& c) {
                   {"worst_at", number_or_null(clause.worst_at)},
                   {"worst_by", subject(clause.worst_subject)}};
     if (!clause.held())
-      entry["violated"] = {
-          {"first_at", number_or_null(clause.first)}, {"value", number_or_null(clause.first_value)}, {"by", subject(clause.first_subject)}};
+      entry["violated"] = {{"first_at", number_or_null(clause.first)},
+                           {"value", number_or_null(clause.first_value)},
+                           {"by", subject(clause.first_subject)}};
     entry["text"] = clause.text();
     out["clauses"].push_back(std::move(entry));
   }

@@ -329,8 +329,8 @@ std::string sentence(const Advice& advice, bool flow_is_guessed) {
   if (learning && classical != nullptr)
     out += fmt::format("; without a learned load {} leaves {}", classical->way.name(), left_words(*classical, advice.turns));
   if (!learning && learned != nullptr)
-    out += fmt::format("; a learned load is not needed here: {} leaves {}", learned->way.name(),
-                       left_words(*learned, advice.turns));
+    out +=
+        fmt::format("; a learned load is not needed here: {} leaves {}", learned->way.name(), left_words(*learned, advice.turns));
   if (!learning && learned != nullptr && flow_is_guessed)
     out += "; nobody measures the flow, whose force it cannot tell therefore";
   return out;

@@ -35,7 +35,8 @@ struct LoopGains {
 struct LoopScore {
   double error =
       std::numeric_limits<double>::infinity();  ///< rms tracking error after settling, m (rad where no position is followed)
-  double jitter = std::numeric_limits<double>::infinity();      ///< rms change of command from tick to tick, |.|_A, N/√kg; NaN without ticks
+  double jitter =
+      std::numeric_limits<double>::infinity();  ///< rms change of command from tick to tick, |.|_A, N/√kg; NaN without ticks
   double remainder = std::numeric_limits<double>::quiet_NaN();  ///< largest |e|_A after settling, N/√kg
   double left = std::numeric_limits<double>::quiet_NaN();       ///< of a disturbance in the margin; NaN: not measured
   bool kept = false;                                            ///< the margin
