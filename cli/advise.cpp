@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "invar/io/json_number.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/io/text_file.hpp"
 
@@ -15,8 +16,6 @@ namespace invar::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 std::string cell(double x, const char* format = "{:.3g}") {
   return std::isfinite(x) ? fmt::format(fmt::runtime(format), x) : "-";
@@ -41,6 +40,9 @@ Result<Advised> advise_on(const AdviseArguments& args, const Learned& learned, c
   AdviseOptions options;
   options.controller = *controller, options.after = choices.after, options.budget = args.budget, options.threads = args.threads;
   options.ways = loop_ways(learned.learned);
+  // No observer is faster than ticks can show.
+  for (const ControllerSpec& c : scenario->controllers)
+    if (c.name == *controller && c.period > 0) options.most_observer = 1 / c.period;
   options.stop = &stop_on_signal();
   ProgressLine line(context);
   const auto began = std::chrono::steady_clock::now();
@@ -61,15 +63,15 @@ Result<Advised> advise_on(const AdviseArguments& args, const Learned& learned, c
 }
 
 void print_advice(const Advised& advised) {
-  print("{:<34} {:>11} {:>9} {:>7} {:>7} {:>8} {:>7} {:>9}\n", "with gains of its own, margin kept", "error [mm]", "jitter",
-        "kappa", "Lambda", "kappa_i", "k_o", "remainder");
+  print("{:<34} {:>12} {:>9} {:>7} {:>7} {:>8} {:>7} {:>9}\n", "with gains of its own, margin kept",
+        advised.advice.turns ? "error [mrad]" : "error [mm]", "jitter", "kappa", "Lambda", "kappa_i", "k_o", "remainder");
   for (const AdvisedLoop& l : advised.advice.loops) {
     if (!l.found) {
-      print("{:<34} {:>11}  {}\n", l.way.name(), "-",
+      print("{:<34} {:>12}  {}\n", l.way.name(), "-",
             l.searched.failure.empty() ? "no gains with that margin were found" : l.searched.failure);
       continue;
     }
-    print("{:<34} {:>11} {:>9} {:>7} {:>7} {:>8} {:>7} {:>9}\n", l.way.name(), cell(1e3 * l.error()), cell(l.jitter()),
+    print("{:<34} {:>12} {:>9} {:>7} {:>7} {:>8} {:>7} {:>9}\n", l.way.name(), cell(1e3 * l.error()), cell(l.jitter()),
           cell(l.gains.damping), cell(l.gains.error), l.way.integral ? cell(l.gains.integral) : "-",
           l.way.observer ? cell(l.gains.observer) : "-", l.judged.empty() ? "-" : cell(l.judged.front().remainder));
   }
@@ -80,22 +82,22 @@ Json to_json(const Advised& advised) {
   Json out = {{"advice", advised.words}, {"interrupted", advised.advice.interrupted}};
   out["take"] = advised.advice.taken >= 0 ? Json(advised.advice.loops[static_cast<std::size_t>(advised.advice.taken)].way.name())
                                           : Json(nullptr);
+  out["error_unit"] = advised.advice.turns ? "rad" : "m";
   Json& ways = out["ways"] = Json::array();
   for (const AdvisedLoop& l : advised.advice.loops) {
     Json way = {{"name", l.way.name()}, {"found", l.found}, {"candidates", l.candidates}};
     if (l.found)
-      way.update({{"error", number(l.error())},
-                  {"jitter", number(l.jitter())},
-                  {"remainder", l.judged.empty() ? Json(nullptr) : number(l.judged.front().remainder)},
-                  {"margin_left", number(l.searched.left)},
+      way.update({{"error", number_or_null(l.error())},
+                  {"remainder", l.judged.empty() ? Json(nullptr) : number_or_null(l.judged.front().remainder)},
+                  {"margin_left", number_or_null(l.searched.left)},
                   {"gains",
                    {{"rate", l.gains.damping},
                     {"position", l.gains.error},
                     {"attitude", 2 * l.gains.error},
                     {"integral", l.gains.integral},
                     {"observer", l.gains.observer}}}});
-    else
-      way["failure"] = l.searched.failure;
+    if (l.found && std::isfinite(l.jitter())) way["jitter"] = l.jitter();
+    if (!l.found) way["failure"] = l.searched.failure;
     ways.push_back(std::move(way));
   }
   return out;

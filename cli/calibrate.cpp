@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "console.hpp"
+#include "invar/io/learned_file.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/run/calibration.hpp"
 
@@ -14,10 +16,38 @@ using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::vector<std::string> scenarios;
-  std::string controller;
+  std::string controller, into;
   double confidence = 0.9;
   bool json = false;
 };
+
+// Four digits, and never less than it is: a bound that is rounded down is none.
+std::string rounded_up(double x) {
+  const std::string near = fmt::format("{:.4g}", x);
+  if (!(std::stod(near) < x)) return near;
+  const double last = std::pow(10, std::floor(std::log10(x)) - 3);  // its last digit is worth that
+  return fmt::format("{:.4g}", x + 0.75 * last);
+}
+
+RemainderBound bound_of(const Calibration& found, double confidence) {
+  return {.most = found.bound, .after = found.after, .confidence = confidence, .runs = static_cast<int>(found.scores.size())};
+}
+
+Json to_json(const Calibration& found, const Arguments& args) {
+  Json out = {{"format", 1},
+              {"remainder", found.bound},
+              {"after", found.after},
+              {"confidence", args.confidence},
+              {"runs", found.scores.size()}};
+  out["scores"] = found.scores;
+  return out;
+}
+
+void print_text(const Calibration& found, const Arguments& args) {
+  for (std::size_t k = 0; k < found.scores.size(); ++k) print("{:>12.4g}  {}\n", found.scores[k], args.scenarios[k]);
+  print("bound = {{ remainder = {}, after = {}, confidence = {}, runs = {} }}\n", rounded_up(found.bound), found.after,
+        args.confidence, found.scores.size());
+}
 
 void calibrate_verb(const Arguments& args, Context& context) {
   std::vector<Scenario> family;
@@ -28,6 +58,10 @@ void calibrate_verb(const Arguments& args, Context& context) {
     if (!scenario) return report(scenario.error(), context);
     family.push_back(std::move(*scenario));
   }
+  // What cannot be written is said before the first run.
+  Result<Learned> learned = Learned{};
+  if (!args.into.empty()) learned = read_learned_file(args.into);
+  if (!learned) return report(learned.error(), context);
   ProgressLine line(context);
   RunOptions options;
   options.stop = &stop_on_signal();
@@ -39,13 +73,13 @@ void calibrate_verb(const Arguments& args, Context& context) {
     context.exit_code = kInterrupted;
     return;
   }
-  if (args.json) {
-    Json out = {{"format", 1}, {"remainder", found->bound}, {"confidence", args.confidence}, {"runs", found->scores.size()}};
-    out["scores"] = found->scores;
-    return print_json(out);
-  }
-  for (std::size_t k = 0; k < family.size(); ++k) print("{:>12.4g}  {}\n", found->scores[k], args.scenarios[k]);
-  print("bound = {{ remainder = {:.4g}, confidence = {:g}, runs = {} }}\n", found->bound, args.confidence, found->scores.size());
+  if (args.json)
+    print_json(to_json(*found, args));
+  else
+    print_text(*found, args);
+  if (args.into.empty()) return;
+  learned->bound = bound_of(*found, args.confidence);
+  if (const auto written = write_learned_file(args.into, *learned); !written) report(written.error(), context);
 }
 
 }  // namespace
@@ -56,10 +90,14 @@ void add_calibrate(CLI::App& app, Context& context) {
   verb->add_option("scenarios", args->scenarios, "Scenario files, one per run")->required();
   verb->add_option("--controller", args->controller, "Its name, where a scenario has several");
   verb->add_option("--confidence", args->confidence, "With which a new run keeps the bound")->capture_default_str();
+  verb->add_option("--into", args->into, "Learned model (.json) that takes the bound, for all loops that take the model");
   verb->add_flag("--json", args->json, "Print JSON");
   verb->footer(
-      "m runs can claim a confidence of m/(m+1) at most. The line that is printed goes into [[control]].\n"
-      "Example: invar calibrate family/*.toml --confidence 0.9");
+      "m runs can claim a confidence of m/(m+1) at most. The line that is printed goes into [[control]]; its remainder is\n"
+      "rounded up. --into is for the learned model that the family was driven with: loops without a bound of their own take\n"
+      "the one that it has.\n"
+      "Example: invar calibrate family/*.toml --confidence 0.9\n"
+      "Example: invar calibrate family/*.toml --into arm.learned.json");
   verb->callback([args, &context] { calibrate_verb(*args, context); });
 }
 

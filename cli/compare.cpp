@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "console.hpp"
+#include "invar/io/json_number.hpp"
 #include "invar/io/scenario_file.hpp"
 
 namespace invar::cli {
@@ -75,11 +75,9 @@ void print_table(const CompareResult& result, const Context& context) {
   }
 }
 
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-
 Json quantities(const Quantities& values) {
   Json out = Json::object();
-  for (std::size_t k = 0; k < kQuantities; ++k) out[kQuantityNames[k].name] = number(values[k]);
+  for (std::size_t k = 0; k < kQuantities; ++k) out[kQuantityNames[k].name] = number_or_null(values[k]);
   return out;
 }
 
@@ -97,20 +95,20 @@ Json to_json(const Comparison& c) {
   out["largest"] = quantities(c.largest);
   out["at"] = quantities(c.at);
   out["bound"] = quantities(c.bound);
-  out["of_bound"] = number(c.worst.ratio);
+  out["of_bound"] = number_or_null(c.worst.ratio);
   out["worst"] = {{"quantity", kQuantityNames[c.worst.quantity].name},
-                  {"difference", number(c.worst.difference)},
-                  {"bound", number(c.worst.bound)},
+                  {"difference", number_or_null(c.worst.difference)},
+                  {"bound", number_or_null(c.worst.bound)},
                   {"at", c.worst.at}};
   out["resolved_until"] = c.resolved;
-  out["power_balance"] = number(c.power_balance);
+  out["power_balance"] = number_or_null(c.power_balance);
   out["instants"] = c.instants;
   out["steps"] = c.steps;
   out["wall"] = c.wall;
   out["over_time"]["time"] = c.times;
   for (std::size_t k = 0; k < kQuantities; ++k) {
     Json& column = out["over_time"][kQuantityNames[k].name] = Json::array();
-    for (const Quantities& d : c.series) column.push_back(number(d[k]));
+    for (const Quantities& d : c.series) column.push_back(number_or_null(d[k]));
   }
   return out;
 }

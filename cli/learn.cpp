@@ -9,6 +9,7 @@
 
 #include "advise.hpp"
 #include "console.hpp"
+#include "invar/io/json_number.hpp"
 #include "invar/io/learn_file.hpp"
 #include "invar/io/learned_file.hpp"
 #include "invar/report/learn_page.hpp"
@@ -27,20 +28,18 @@ struct Arguments {
   bool json = false, compare = true;
 };
 
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-
 Json to_json(const Worth& worth) {
   Json out = {{"judged_on", worth.judges}, {"strengths_chosen_there", worth.held_out_judged}, {"interrupted", worth.interrupted}};
   if (!worth.contenders.empty()) out["advice"] = advice(worth);
   Json& contenders = out["contenders"] = Json::array();
   for (const Contender& c : worth.contenders) {
     Json curve = Json::array();
-    for (const Errors& e : c.curve) curve.push_back({{"samples", e.samples}, {"error", number(e.unseen)}});
+    for (const Errors& e : c.curve) curve.push_back({{"samples", e.samples}, {"error", number_or_null(e.unseen)}});
     contenders.push_back({{"name", c.name},
                           {"how", c.how},
                           {"columns", c.curve.back().columns},
                           {"curve", curve},
-                          {"turned_worlds", number(c.curve.back().turned)}});
+                          {"turned_worlds", number_or_null(c.curve.back().turned)}});
   }
   return out;
 }
@@ -52,10 +51,11 @@ Json to_json(const LearnResult& r, const std::string& output) {
               {"interrupted", r.interrupted},
               {"samples", r.learned.from.samples},
               {"columns", r.labels.size()},
-              {"training_error", number(r.fit.training)},
-              {"held_out_error", number(r.fit.held_out)},
-              {"held_out_error_identified", number(r.identified)},
-              {"noise", number(r.fit.noise)},
+              {"training_error", number_or_null(r.fit.training)},
+              {"held_out_error", number_or_null(r.fit.held_out)},
+              {"held_out_error_as_written", number_or_null(r.written)},
+              {"held_out_error_identified", number_or_null(r.identified)},
+              {"noise", number_or_null(r.fit.noise)},
               {"undetermined", r.learned.undetermined},
               {"notes", r.learned.notes}};
   Json& columns = out["coefficients"] = Json::array();
@@ -63,8 +63,8 @@ Json to_json(const LearnResult& r, const std::string& output) {
     const auto i = static_cast<Eigen::Index>(k);
     columns.push_back({{"of", r.labels[k]},
                        {"unit", r.units[k]},
-                       {"value", number(r.fit.coefficients[i])},
-                       {"deviation", number(r.fit.deviations[i])},
+                       {"value", number_or_null(r.fit.coefficients[i])},
+                       {"deviation", number_or_null(r.fit.deviations[i])},
                        {"kept", static_cast<bool>(r.fit.kept[k])}});
   }
   return out;
@@ -88,11 +88,27 @@ void print_worth(const Worth& worth) {
   print("  {}\n", advice(worth));
 }
 
+// What is read here is not written over, and two outputs are two files.
+Result<void> no_input_is_overwritten(const Arguments& args, const LearnFile& file) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> outputs = {file.output};
+  if (!args.page.empty()) outputs.push_back(args.page);
+  std::error_code ignored;
+  for (const std::string& output : outputs)
+    for (const std::string& input : file.inputs)
+      if (fs::equivalent(output, input, ignored))
+        return fail(ErrorKind::Option, "is read here, and would be written over: name another output", output);
+  if (outputs.size() > 1 && fs::weakly_canonical(outputs[0], ignored) == fs::weakly_canonical(outputs[1], ignored))
+    return fail(ErrorKind::Option, "the page and the learned model would be the same file: name another one", outputs[1]);
+  return {};
+}
+
 void print_held_out(const LearnResult& r) {
   print("  what runs that were held out leave over, in parts of what the model leaves over\n");
   print("    {:<34} {:>8.3f}\n", "nothing learned", 1.0);
   if (r.identified < 1) print("    {:<34} {:>8.3f}\n", "inertias and joints alone", r.identified);
   print("    {:<34} {:>8.3f}\n", "all terms", r.fit.held_out);
+  print("    {:<34} {:>8.3f}\n", "all terms, as they are written", r.written);
 }
 
 void print_result(const LearnResult& r, const Worth& worth, const std::string& output, const Context& context) {
@@ -131,35 +147,60 @@ int threads_of(const Arguments& args) {
   return args.threads > 0 ? args.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-// Which loop to take on a scenario, beside what was printed before.
-void advise(const Arguments& args, const Learned& learned, const std::string& path, Json json, Context& context) {
+// Which loop to take on a scenario: printed, or beside what JSON has before.
+Result<void> advise(const Arguments& args, const Learned& learned, const std::string& path, Json& json, Context& context) {
   AdviseArguments about = args.advise;
   about.threads = threads_of(args);
   const auto advised = advise_on(about, learned, path, context);
-  if (!advised) return report(advised.error(), context);
-  if (args.json) {
+  if (!advised) return tl::unexpected(advised.error());
+  if (args.json)
     json["loops"] = to_json(*advised);
-    print_json(json);
-  } else {
+  else
     print_advice(*advised);
-  }
   if (advised->advice.interrupted) context.exit_code = kInterrupted;
+  return {};
+}
+
+void advise_on_file(const Arguments& args, Context& context) {
+  if (args.advise.scenario.empty())
+    return report({ErrorKind::Option, "is a learned model: say with --advise SCENARIO which loop it is for", args.file}, context);
+  const auto learned = read_learned_file(args.file);
+  if (!learned) return report(learned.error(), context);
+  Json json = {{"format", 1}, {"file", args.file}};
+  if (const auto done = advise(args, *learned, args.file, json, context); !done) return report(done.error(), context);
+  if (args.json) print_json(json);
+}
+
+Result<void> make_page(const Arguments& args, const LearnResult& result, const Worth& worth, const std::string& output) {
+  if (worth.contenders.size() <= 1 || (args.page.empty() && viewer_page().empty())) return {};
+  const std::string page = page_of(args, output), title = "Learned: " + std::filesystem::path(args.file).stem().string();
+  if (auto made = write_learn_page(result, worth, title, page); !made) return made;
+  if (!args.json) print("{}\n", page);
+  return {};
+}
+
+// What was learned is told in any case; an error of the page or of the advice comes after it.
+void tell(const Arguments& args, const LearnResult& result, const Worth& worth, const std::string& output, Context& context) {
+  Json json = to_json(result, output);
+  if (worth.contenders.size() > 1) json["comparison"] = to_json(worth);
+  if (!args.json) print_result(result, worth, output, context);
+  const auto page = make_page(args, result, worth, output);
+  Result<void> advised;
+  if (!args.advise.scenario.empty() && !result.interrupted && !worth.interrupted)
+    advised = advise(args, result.learned, output, json, context);
+  if (args.json) print_json(json);
+  for (const Result<void>& done : {page, advised})
+    if (!done) report(done.error(), context);
 }
 
 void learn_verb(const Arguments& args, Context& context) {
-  if (args.file.ends_with(".json")) {
-    if (args.advise.scenario.empty())
-      return report({ErrorKind::Option, "is a learned model: say with --advise SCENARIO which loop it is for", args.file},
-                    context);
-    const auto learned = read_learned_file(args.file);
-    if (!learned) return report(learned.error(), context);
-    return advise(args, *learned, args.file, {{"format", 1}, {"file", args.file}}, context);
-  }
+  if (args.file.ends_with(".json")) return advise_on_file(args, context);
   std::vector<std::string> warnings;
   auto file = read_learn_file(args.file, &warnings);
   warn(warnings, context);
   if (!file) return report(file.error(), context);
   if (!args.output.empty()) file->output = args.output;
+  if (auto free = no_input_is_overwritten(args, *file); !free) return report(free.error(), context);
   ProgressLine line(context);
   const auto began = std::chrono::steady_clock::now();
   LearnSpec& spec = file->spec;
@@ -189,19 +230,7 @@ void learn_verb(const Arguments& args, Context& context) {
   const Worth worth = written ? compare(args, *file, *result, context) : Worth{};
   line.clear();
   if (!written) return report(written.error(), context);
-  Json json = to_json(*result, file->output);
-  if (worth.contenders.size() > 1) json["comparison"] = to_json(worth);
-  const bool advises = !args.advise.scenario.empty() && !result->interrupted && !worth.interrupted;
-  if (!args.json)
-    print_result(*result, worth, file->output, context);
-  else if (!advises)
-    print_json(json);
-  if (worth.contenders.size() > 1 && (!args.page.empty() || !viewer_page().empty())) {
-    const std::string page = page_of(args, file->output), title = "Learned: " + std::filesystem::path(args.file).stem().string();
-    if (auto made = write_learn_page(*result, worth, title, page); !made) return report(made.error(), context);
-    if (!args.json) print("{}\n", page);
-  }
-  if (advises) advise(args, result->learned, file->output, std::move(json), context);
+  tell(args, *result, worth, file->output, context);
   if (result->interrupted || worth.interrupted) context.exit_code = kInterrupted;
 }
 

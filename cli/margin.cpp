@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "console.hpp"
+#include "invar/io/json_number.hpp"
 #include "invar/io/scenario_file.hpp"
 
 namespace invar::cli {
@@ -20,12 +21,11 @@ struct Arguments {
   bool json = false;
 };
 
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-
 Json to_json(const MarginResult& result, const MarginOptions& options) {
   Json out = {{"format", 1},
-              {"kept", result.kept(options)},
-              {"left", number(result.worst())},
+              {"interrupted", result.interrupted},
+              {"kept", result.interrupted ? Json(nullptr) : Json(result.kept(options))},
+              {"left", number_or_null(result.worst())},
               {"allowed", options.left},
               {"gain", options.gain},
               {"delay", result.delay},
@@ -34,7 +34,7 @@ Json to_json(const MarginResult& result, const MarginOptions& options) {
               {"disturbance", options.disturbance}};
   if (!result.failure.empty()) out["failure"] = result.failure;
   out["windows"] = Json::array();
-  for (const MarginWindow& w : result.windows) out["windows"].push_back({{"time", w.t}, {"left", number(w.left)}});
+  for (const MarginWindow& w : result.windows) out["windows"].push_back({{"time", w.t}, {"left", number_or_null(w.left)}});
   return out;
 }
 
@@ -44,7 +44,9 @@ void print_table(const MarginResult& result, const MarginOptions& options) {
     print("{:>10.4g} {:>12}\n", w.t, std::isfinite(w.left) ? fmt::format("{:.3g}", w.left) : "grew");
   const std::string asked =
       fmt::format("with {:g} times the change of command and {:g} ms more delay", options.gain, 1e3 * result.delay);
-  if (!result.failure.empty())
+  if (result.interrupted)
+    print("interrupted after {}: no verdict\n", counted(result.windows.size(), "disturbance", "disturbances"));
+  else if (!result.failure.empty())
     print("margin lost: {} the loop itself fails {}\n", asked, result.failure);
   else if (result.kept(options))
     print("margin kept: {} at most {:.3g} of a disturbance is left after {:g} s\n", asked, result.worst(), options.within);

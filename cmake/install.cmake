@@ -11,7 +11,7 @@ endif()
 # processor that they are compiled for, and have no place in a program that is compiled for another.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/invar" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.hpp" PATTERN "toml_*.hpp" EXCLUDE PATTERN "scenario_parts.hpp" EXCLUDE PATTERN "control_parts.hpp" EXCLUDE PATTERN "model_parts.hpp" EXCLUDE
-  PATTERN "figures.hpp" EXCLUDE PATTERN "packed.hpp" EXCLUDE PATTERN "json_text.hpp" EXCLUDE PATTERN "hdf5_driver.hpp" EXCLUDE
+  PATTERN "figures.hpp" EXCLUDE PATTERN "packed.hpp" EXCLUDE PATTERN "json_*.hpp" EXCLUDE PATTERN "hdf5_driver.hpp" EXCLUDE
   PATTERN "file_lock.hpp" EXCLUDE PATTERN "printable.hpp" EXCLUDE
   PATTERN "kernel" EXCLUDE PATTERN "tree_store.hpp" EXCLUDE PATTERN "front_lanes.hpp" EXCLUDE)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/models" "${PROJECT_SOURCE_DIR}/scenarios" DESTINATION "${CMAKE_INSTALL_DATADIR}/invar")

@@ -200,6 +200,27 @@ double largest_acceleration(Resting& r) {
   return out;
 }
 
+// A parallelogram whose coupler's spring would rather have it fold: flat, the forces of any freedom of a chart vanish with its
+// rate, but the mechanism does not rest there. With a the angle of the cranks and b = -a that of the coupler's hinge, k (a + r) =
+// W cos a.
+TEST(Equilibrium, IsNotFoundInASingularConfigurationThatIsLeft) {
+  auto spec = read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml");
+  ASSERT_TRUE(spec) << spec.error().text();
+  for (JointSpec& joint : spec->joints)
+    if (joint.name == "b") joint.spring.stiffness = {20};
+  int found = 0, all = 0;
+  for (int i = 0; i < 12; ++i) {
+    for (JointSpec& joint : spec->joints)
+      if (joint.name == "b") joint.spring.rest = {0.05 + 0.01 * i};
+    Resting r(*spec);
+    ++all;
+    if (!r.rest()) continue;
+    ++found;
+    EXPECT_LT(largest_acceleration(r), 1e-6) << i;
+  }
+  EXPECT_GE(found, 1) << "of " << all;
+}
+
 // Weight and rigid links in a bounded space: the energy has a minimum, and the descent has to get there, whichever freedoms
 // describe it on the way. What is left is what LeavesNoAcceleration below allows for masses near 1 kg.
 TEST(Equilibrium, OfALinkageIsFoundFromEverywhereAcrossChartsAndLeavesNoAcceleration) {

@@ -96,15 +96,17 @@ TEST(Learn, JudgesOnRunsThatNothingElseHasSeenAndMakesAPage) {
   EXPECT_FALSE(json::parse(plain.out).contains("comparison"));
 }
 
+// A learned model with nothing in it.
+constexpr const char* kNothing =
+    "{\"invar_learned\": 1, \"model\": \"arm\", \"bodies\": [], \"joints\": [], \"learned\": false, \"points\": [], "
+    "\"obstacles\": [], \"inputs\": [], \"edits\": [], \"load\": [], \"from\": {\"data\": \"0000000000000000\", \"seed\": "
+    "\"0000000000000001\", \"training\": [], \"held_out\": [], \"samples\": 0, \"window\": 0, \"strengths\": [], "
+    "\"training_error\": 1, \"held_out_error\": 1, \"noise\": 0}, \"undetermined\": [], \"notes\": []}";
+
 // Paper A's arm on a circle with a sampled law and nothing to learn: all ways are classical, and a perfect model needs none.
 TEST(Learn, AdvisesOnALoop) {
   const Folder folder;
-  write_file(
-      folder / "none.learned.json",
-      "{\"invar_learned\": 1, \"model\": \"arm\", \"bodies\": [], \"joints\": [], \"learned\": false, \"points\": [], "
-      "\"obstacles\": [], \"inputs\": [], \"edits\": [], \"load\": [], \"from\": {\"data\": \"0000000000000000\", \"seed\": "
-      "\"0000000000000001\", \"training\": [], \"held_out\": [], \"samples\": 0, \"window\": 0, \"strengths\": [], "
-      "\"training_error\": 1, \"held_out_error\": 1, \"noise\": 0}, \"undetermined\": [], \"notes\": []}");
+  write_file(folder / "none.learned.json", kNothing);
   std::string text = read_file(INVAR_SOURCE_DIR "/scenarios/arm_circle.toml");
   const std::string law = "law = \"task\"\n";
   ASSERT_NE(text.find(law), std::string::npos);
@@ -124,6 +126,84 @@ TEST(Learn, AdvisesOnALoop) {
       invar({"learn", folder / "none.learned.json", "--advise", INVAR_SOURCE_DIR "/scenarios/crane_hydraulics.toml"});
   EXPECT_EQ(other.code, 2);
   EXPECT_TRUE(has(other.err, "laws I to III")) << other.err;
+}
+
+// The pendulum under law II without ticks: there is no jitter then.
+std::string swung(const std::string& learned) {
+  return "model = 'model.toml'\n[time]\nend = 2.2\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[[control]]\nname = 'c'\nlaw = "
+         "'body_pose'\nconsistency = 'projection'\n" +
+         learned +
+         "\nbodies = [{ body = 'bob', path = { position = { kind = 'fixed', p = [0, 0, -1] }, attitude = { kind = 'rotations', "
+         "rotations = [{ axis = [0, 1, 0], angle = { kind = 'sine', amplitude = 0.1, frequency = 0.5 } }] } } }]\n";
+}
+
+// What was learned beside an obstacle is tried where the scenario says that the obstacle stands.
+TEST(Learn, AdvisesWithWhatWasLearnedBesideAnObstacle) {
+  const Swings s;
+  write_file(s.folder / "learn.toml", read_file(s.folder / "learn.toml") +
+                                          "[[term]]\nkind = \"obstacle\"\non = [\"bob\"]\nobstacles = [\"post\"]\nbumps = 2\n"
+                                          "reach = 3\n[[obstacle]]\nname = \"post\"\nat = [1, 0, -1.5]\n");
+  const Ended learned = invar({"learn", s.folder / "learn.toml", "--no-compare"});
+  ASSERT_EQ(learned.code, 0) << learned.err;
+  ASSERT_FALSE(json::parse(read_file(s.folder / "learn.learned.json"))["load"].empty());
+  write_file(s.folder / "s.toml",
+             swung("learned = { file = 'learn.learned.json', obstacles = [{ name = 'post', at = [1, 0, -1.5] }] }"));
+  const std::vector<std::string> args = {"learn", s.folder / "learn.learned.json", "--advise", s.folder / "s.toml", "--budget",
+                                         "4"};
+  std::vector<std::string> as_json = args;
+  as_json.push_back("--json");
+  const Ended e = invar(as_json);
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json loops = json::parse(e.out)["loops"];
+  ASSERT_EQ(loops["ways"].size(), 12u);
+  int found = 0;
+  for (const json& way : loops["ways"]) {
+    EXPECT_EQ(way.value("failure", std::string()), "") << way["name"];
+    found += way["found"].get<bool>() && way["name"].get<std::string>().starts_with("learned");
+    EXPECT_FALSE(way.contains("jitter")) << way["name"];
+  }
+  EXPECT_GT(found, 0);
+  EXPECT_EQ(loops["error_unit"], "m");
+}
+
+// Where attitudes alone are followed errors are angles.
+TEST(Learn, AdvisesInRadiansWhereAttitudesAreFollowed) {
+  const Folder folder;
+  write_file(folder / "ball.toml",
+             "name = \"ball\"\n[[body]]\nname = \"bob\"\nmass = 1\ninertia = { xx = 0.1, yy = 0.1, zz = 0.1 }\n[[joint]]\nname = "
+             "\"pivot\"\nkind = \"spherical\"\nchild = \"bob\"\nat_child = { p = [0, 0, 1] }\n");
+  write_file(folder / "none.learned.json", kNothing);
+  write_file(
+      folder / "s.toml",
+      "model = 'ball.toml'\n[time]\nend = 2.2\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[[control]]\nname = 'c'\nlaw = "
+      "'task'\ntasks = [{ body = 'bob', follow = 'attitude', path = { attitude = { kind = 'rotations', rotations = [{ axis = "
+      "[0, 1, 0], angle = { kind = 'sine', amplitude = 0.3, frequency = 0.5 } }] } } }]\n");
+  const std::vector<std::string> args = {"learn", folder / "none.learned.json", "--advise", folder / "s.toml", "--budget", "4"};
+  std::vector<std::string> as_json = args;
+  as_json.push_back("--json");
+  const Ended e = invar(as_json);
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json loops = json::parse(e.out)["loops"];
+  EXPECT_EQ(loops["error_unit"], "rad") << e.out;
+  const Ended table = invar(args);
+  EXPECT_TRUE(has(table.out, "error [mrad]") && has(table.out, "rad rms") && !has(table.out, " mm")) << table.out;
+  EXPECT_FALSE(has(table.out, "nan")) << table.out;
+}
+
+// Coefficients are there when advice or page go wrong.
+TEST(Learn, TellsWhatItLearnedBeforeAnErrorOfAdviceOrPage) {
+  const Swings s;
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--no-compare", "--advise", s.folder / "nowhere.toml"},
+                                               {"--raw", "0", "--points", "1", "--page", s.folder / "nowhere/p.html"}}) {
+    std::vector<std::string> args = {"learn", s.folder / "learn.toml", "--json"};
+    args.insert(args.end(), more.begin(), more.end());
+    const Ended e = invar(args);
+    EXPECT_EQ(e.code, 2) << e.err;
+    EXPECT_TRUE(has(e.err, "nowhere")) << e.err;
+    const json out = json::parse(e.out, nullptr, false);
+    ASSERT_FALSE(out.is_discarded()) << e.out;
+    EXPECT_EQ(out["coefficients"].size(), 1u);
+  }
 }
 
 TEST(Learn, RefusesInOneLine) {

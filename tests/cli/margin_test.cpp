@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "cli/program.hpp"
 #include "support/folder.hpp"
@@ -45,6 +48,30 @@ TEST(MarginVerb, TellsKeptFromLost) {
   EXPECT_EQ(invar({"margin", kept, "--gain", "-1"}).code, 2);
 }
 
+// A look that was broken off says nothing of the windows that were not tried.
+TEST(MarginVerb, GivesNoVerdictWhereItIsInterrupted) {
+  const Folder folder;
+  std::string text = pendulum(15, "");
+  text.replace(text.find("end = 2"), 7, "end = 1e5");
+  const std::string endless = written(folder, "s.toml", text);
+  for (const bool as_json : {false, true}) {
+    std::vector<std::string> args = {"margin", endless};
+    if (as_json) args.push_back("--json");
+    const pid_t child = start_invar(args, folder / "out", folder / "err");
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // some of its 50000 windows
+    ::kill(child, SIGINT);
+    EXPECT_EQ(wait_for(child), 130);
+    const std::string out = read_file(folder / "out");
+    if (!as_json) {
+      EXPECT_TRUE(has(out, "no verdict") && !has(out, "margin kept") && !has(out, "margin lost")) << out;
+      continue;
+    }
+    const json result = json::parse(out);
+    EXPECT_TRUE(result["interrupted"].get<bool>());
+    EXPECT_TRUE(result["kept"].is_null()) << "of " << result["windows"].size() << " windows";
+  }
+}
+
 TEST(CalibrateVerb, PrintsWhatGoesIntoTheFile) {
   const Folder folder;
   std::vector<std::string> args = {"calibrate"};
@@ -60,10 +87,70 @@ TEST(CalibrateVerb, PrintsWhatGoesIntoTheFile) {
   double largest = 0;
   for (const json& s : result["scores"]) largest = std::max(largest, s.get<double>());
   EXPECT_EQ(result["remainder"].get<double>(), largest) << "four of four runs for 0.8";
+  EXPECT_EQ(result["after"], 0.5);
+  // What is printed bounds what was found, closely, and is what a scenario takes.
+  args.pop_back();
+  e = invar(args);
+  ASSERT_EQ(e.code, 0) << e.err;
+  const std::string line = e.out.substr(e.out.find("bound ="));
+  const double told = std::stod(line.substr(line.find("remainder = ") + 12));
+  EXPECT_GE(told, largest);
+  EXPECT_LE(told, largest * (1 + 1e-3)) << "four digits";
+  EXPECT_TRUE(has(line, "after = 0.5, confidence = 0.8, runs = 4 }")) << line;
+  EXPECT_EQ(invar({"run", written(folder, "told.toml", pendulum(15, line)), "-o", folder / "told"}).code, 0) << line;
+  args.push_back("--json");
   args[args.size() - 2] = "0.9";
   e = invar(args);
   EXPECT_EQ(e.code, 2);
   EXPECT_TRUE(has(e.err, "0.9 takes 9 runs")) << e.err;
+}
+
+// What is rounded to nearest is too small for every other family: of these eight, none is.
+TEST(CalibrateVerb, RoundsUp) {
+  const Folder folder;
+  for (int k = 0; k < 8; ++k) {
+    const std::string run = written(folder, "run.toml",
+                                    pendulum(15, "bound = { after = 0.5 }") +
+                                        "[[effort]]\njoint = 'hinge'\nvalue = " + std::to_string(1 + 0.3717 * k) + "\n");
+    const std::vector<std::string> args = {"calibrate", run, "--confidence", "0.5"};
+    const std::string line = invar(args).out;
+    std::vector<std::string> as_json = args;
+    as_json.push_back("--json");
+    const double exact = json::parse(invar(as_json).out)["remainder"].get<double>();
+    const double told = std::stod(line.substr(line.find("remainder = ") + 12));
+    EXPECT_GE(told, exact);
+    EXPECT_LE(told, exact * (1 + 1e-3));
+  }
+}
+
+TEST(CalibrateVerb, RefusesAFamilyThatSettlesForDifferentTimes) {
+  const Folder folder;
+  const std::string one = written(folder, "one.toml", pendulum(15, "bound = { after = 0.5 }")),
+                    two = written(folder, "two.toml", pendulum(15, "bound = { after = 0.6 }"));
+  const Ended e = invar({"calibrate", one, two, "--confidence", "0.5"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "settling takes 0.6 s here and 0.5 s in")) << e.err;
+}
+
+TEST(CalibrateVerb, WritesTheBoundIntoALearnedModel) {
+  const Folder folder;
+  const std::string file = written(
+      folder, "p.learned.json",
+      "{\"invar_learned\": 1, \"model\": \"pendulum\", \"bodies\": [], \"joints\": [], \"learned\": false, \"points\": [], "
+      "\"obstacles\": [], \"inputs\": [], \"edits\": [], \"load\": [], \"from\": {\"data\": \"0000000000000000\", \"seed\": "
+      "\"0000000000000001\", \"training\": [], \"held_out\": [], \"samples\": 0, \"window\": 0, \"strengths\": [], "
+      "\"training_error\": 1, \"held_out_error\": 1, \"noise\": 0}, \"undetermined\": [], \"notes\": []}");
+  const std::string run =
+      written(folder, "run.toml", pendulum(15, "bound = { after = 0.5 }") + "[[effort]]\njoint = 'hinge'\nvalue = 1\n");
+  const Ended e = invar({"calibrate", run, "--confidence", "0.5", "--into", file, "--json"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json bound = json::parse(read_file(file))["bound"];
+  EXPECT_EQ(bound["value"], json::parse(e.out)["remainder"]);
+  EXPECT_EQ(bound["settling"], 0.5);
+  EXPECT_EQ(bound["runs"], 1);
+  const Ended none = invar({"calibrate", run, "--confidence", "0.5", "--into", folder / "nowhere.json"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.out, "") << "said before the first run";
 }
 
 }  // namespace

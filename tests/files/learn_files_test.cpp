@@ -101,6 +101,8 @@ TEST(LearnedFile, IsRefusedWithPlaceAndRemedy) {
   EXPECT_NE(
       refusal(replaced(good, "\"noise\": ", "\"noise\": null, \"was\": ")).find("/from/noise: expected a number, found null"),
       std::string::npos);
+  EXPECT_NE(refusal(replaced(good, "\"runs\": 20", "\"runs\": 2")).find("0.9 takes 9 runs"), std::string::npos);
+  EXPECT_NE(refusal(replaced(good, "\"settling\": 4", "\"settling\": -4")).find("no negative time"), std::string::npos);
   EXPECT_NE(refusal(replaced(good, "\"coefficients\": [", "\"coefficients\": [1, ")).find("labels"), std::string::npos);
 }
 
@@ -473,6 +475,36 @@ TEST(LearnFile, FindsTheGainOfAMountedActuatorFromARecording) {
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().text().find("gain.toml:5:9: recorded wrenches"), std::string::npos) << refused.error().text();
   EXPECT_NE(refused.error().text().find("say loads = \"unknown\""), std::string::npos) << refused.error().text();
+}
+
+// A regression over directions that the data do not determine may have inertias that no rigid body has; the nearest are written,
+// and what these leave over is another number. Where the terms are what is unknown, both are the same.
+TEST(LearnFile, ErrorIsThatOfWhatIsWritten) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const Model model = build(u.nominal);
+  DataSet data = excited(u, 17440, 3, 12, 0);
+  LearnSpec spec;
+  spec.terms = {TermSpec{.kind = TermKind::Inertia, .on = {"body5"}, .sharing = Sharing::Each},
+                TermSpec{.kind = TermKind::JointViscous}, TermSpec{.kind = TermKind::Drag}};
+  spec.fit.strengths = {1e-10, 1e-10, 1e-10};
+  spec.held_out = {2};
+  const auto fine = learn(u.nominal, model, data, spec);
+  ASSERT_TRUE(fine) << fine.error().text();
+  EXPECT_NEAR(fine->written, fine->fit.held_out, 1e-6 + 1e-3 * fine->fit.held_out);
+  for (const std::string& note : fine->learned.notes) EXPECT_EQ(note.find("what is written"), std::string::npos) << note;
+
+  // A body that pushes itself as with less than no mass: no rigid body explains it, and the file says how little it does.
+  for (DataRun& run : data.runs)
+    for (DataSample& s : run.samples)
+      for (std::size_t b = 0; b < s.bodies.size(); ++b)
+        s.port[b] = {Vec3::Zero(), -3 * model.bodies()[b].inertia.mass * (s.accelerations[b].a_WC - model.gravity())};
+  spec.terms.resize(1), spec.fit.strengths.resize(1);
+  spec.terms[0].on = {};
+  const auto cut = learn(u.nominal, model, data, spec);
+  ASSERT_TRUE(cut) << cut.error().text();
+  EXPECT_GT(cut->written, 1.1 * cut->fit.held_out + 1e-4);
+  EXPECT_TRUE(std::any_of(cut->learned.notes.begin(), cut->learned.notes.end(),
+                          [](const std::string& note) { return note.find("what is written leaves") != std::string::npos; }));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "invar/io/chosen_loop.hpp"
 #include "invar/io/learned_file.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/run/calibration.hpp"
@@ -82,6 +83,19 @@ TEST(LearnedLoops, TakeTheFileAsItIs) {
   const auto found = calibrate({*family, *family, *family}, "", 0.7);
   ASSERT_TRUE(found) << found.error().text();
   EXPECT_GT(found->bound, 0);
+}
+
+// Loops that are tried have the gains that are told about them: none is changed on the way.
+TEST(LearnedLoops, AreTriedWithTheGainsThatAreTold) {
+  const Written w;
+  const std::string text = scenario(task("", "period = 0.004"));
+  const auto tried = [&](double observer) {
+    return scenario_with(text, w.place(), {"arm", 0.1, ""}, {LoopWay::Knows::Nominal, false, true}, {20, 8, 0, observer});
+  };
+  const auto fine = tried(250), fast = tried(251);
+  EXPECT_TRUE(fine) << fine.error().text();
+  ASSERT_FALSE(fast);
+  EXPECT_NE(fast.error().text().find("faster than ticks"), std::string::npos) << fast.error().text();
 }
 
 TEST(LearnedLoops, AdaptAsToldAndRecordIt) {

@@ -32,6 +32,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{scenario(task("bound = { confidence = 0.9, runs = 20 }")), "give it as 'remainder'"},
         Bad{scenario(task("bound = { remainder = 1, confidence = 0.9 }")), "go together"},
         Bad{scenario(task("bound = { remainder = 1, confidence = 0.99, runs = 20 }")), "0.99 takes 99 runs"},
+        // A number of runs is compared, not made room for.
+        Bad{scenario(task("bound = { remainder = 1, confidence = 1.5, runs = 2000000000 }")), "lies between 0 and 1"},
         Bad{scenario(task("bound = { remainder = 1, after = -1 }")), "at least 0"},
         Bad{scenario(task("lag = 0.01")), "'lag' needs a 'period'"},
         Bad{scenario(task("lag = 0.01\nperiod = 0.01\nactuators = [{ kind = 'motor', joint = 'elbow' }]")), "say it there"},

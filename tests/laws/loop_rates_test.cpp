@@ -252,6 +252,22 @@ TEST(Calibration, TakesTheRightOneInOrderAndRefusesWhatItCannotClaim) {
   EXPECT_FALSE(bound_of({}, 0.1));
 }
 
+TEST(Calibration, RefusesRunsThatSettleForDifferentTimes) {
+  const JointCase c = drawn_joint_case(0, false);
+  const auto settling = [&](double after) {
+    JointLawSpec law = with_rate(build(c.spec), c.start, 5);
+    law.bound.after = after;
+    return under(c, law, 1e-3, 20);
+  };
+  const auto found = calibrate({settling(0.01), settling(0.01)}, "", 0.5);
+  ASSERT_TRUE(found) << found.error().text();
+  EXPECT_EQ(found->after, 0.01);
+  const auto mixed = calibrate({settling(0.01), settling(0.005)}, "", 0.5);
+  ASSERT_FALSE(mixed);
+  EXPECT_NE(mixed.error().what.find("settling takes 0.005 s here and 0.01 s in the first run"), std::string::npos)
+      << mixed.error().what;
+}
+
 // Of n new runs from the same family k/(m+1) = 0.9 keep the bound; a share of n trials scatters by sqrt(0.09/n), five times that
 // is beyond chance.
 TEST(Calibration, CoversWhatItClaims) {

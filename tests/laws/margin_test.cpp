@@ -124,6 +124,19 @@ TEST(Margin, DoesNotShowTheObserverTheExtraGain) {
   EXPECT_FALSE(measured(190).kept({})) << measured(190).worst();
 }
 
+// Windows that were not tried say nothing: after the first of two the same loop has no verdict.
+TEST(Margin, IsNoVerdictWhereItWasInterrupted) {
+  std::atomic<bool> stop = false;
+  MarginOptions options;
+  options.stop = &stop, options.progress = [&](const Progress&) { stop = true; };
+  const auto found = margin(loop(10, kPeriod), options);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->interrupted);
+  ASSERT_EQ(found->windows.size(), 1u);
+  EXPECT_LE(found->worst(), options.left);
+  EXPECT_FALSE(found->kept(options));
+}
+
 TEST(Margin, RefusesWhatItCannotMeasure) {
   Scenario s = loop(20, kPeriod);
   s.end_time = 1;

@@ -22,15 +22,14 @@ void choose(toml::table& control, const LoopChoices& choices, const LoopWay& way
   if (toml::array* tasks = control["tasks"].as_array())
     for (toml::node& task : *tasks)
       if (toml::table* t = task.as_table()) t->erase("rates");
+  // Where the points stand that learned terms name is the scenario's to say.
+  toml::table learned{{"file", choices.learned}, {"load", way.knows == LoopWay::Knows::Learned}};
+  if (const toml::array* points = control["learned"]["obstacles"].as_array()) learned.insert("obstacles", *points);
   for (const char* key : {"integral", "observer", "learned", "bound"}) control.erase(key);
   if (way.integral) control.insert_or_assign("integral", toml::table{{"rate", gains.integral}});
-  if (way.observer) {
-    const double period = control["period"].value_or(0.0), most = period > 0 ? 1 / period : gains.observer;
-    control.insert_or_assign("observer", toml::table{{"rate", std::min(gains.observer, most)}});
-  }
+  if (way.observer) control.insert_or_assign("observer", toml::table{{"rate", gains.observer}});
   control.insert_or_assign("bound", toml::table{{"after", choices.after}});
-  if (way.knows != LoopWay::Knows::Nominal)
-    control.insert_or_assign("learned", toml::table{{"file", choices.learned}, {"load", way.knows == LoopWay::Knows::Learned}});
+  if (way.knows != LoopWay::Knows::Nominal) control.insert_or_assign("learned", std::move(learned));
 }
 
 bool moves_bodies(const std::string& law) { return law == "task" || law == "body_pose" || law == "body_velocity"; }

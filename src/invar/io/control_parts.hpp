@@ -13,7 +13,7 @@ namespace invar {
 /// Readers of one [[control]] table, and what they share. See docs/control.md.
 using MakeLaw = std::function<std::unique_ptr<ControlLaw>(const Model&)>;
 
-/// learned = { file, fallback, patience, obstacles, adapt }.
+/// learned = { file, load, fallback, patience, obstacles, adapt }.
 struct LearnedTable {
   std::shared_ptr<const Learned> learned;  ///< null: there is no file, everything is learned in the loop
   KnownLoadSpec known;

@@ -114,7 +114,8 @@ void read_data(const TomlTable& root, const std::string& path, LearnFile& out) {
                "recorded wrenches have the pushes of actuators in them with their errors, so that known wrenches leave nothing "
                "for an actuator's term: say loads = \"unknown\"; actuators then push as told by their recorded inputs");
     if (!root.sound()) return;
-    auto run = read_run(*out.model, beside(path, file), options);
+    out.inputs.push_back(beside(path, file));
+    auto run = read_run(*out.model, out.inputs.back(), options);
     if (!run) return t.refuse("file", run.error().text());
     if (judges) out.spec.judges.push_back(static_cast<int>(out.data.runs.size()));
     if (held_out) out.spec.held_out.push_back(static_cast<int>(out.data.runs.size()));
@@ -140,7 +141,8 @@ Result<LearnFile> read_learn_file(const std::string& path, std::vector<std::stri
     root->refuse("window", "the window of differences has 3, 5, 7, … samples");
   read_fit(*root, out.spec);
   if (!root->sound()) return tl::unexpected(root->finish().error());
-  auto model = read_model(beside(path, model_file), warnings, &out.nominal);
+  out.inputs = {path, beside(path, model_file)};
+  auto model = read_model(out.inputs.back(), warnings, &out.nominal);
   if (!model) return tl::unexpected(model.error());
   out.model = std::make_shared<const Model>(std::move(*model));
   read_surroundings(*root, out);

@@ -7,7 +7,8 @@ namespace invar {
 
 /// What `invar learn` is asked for (TOML, docs/learning.md), with model and data read.
 struct LearnFile {
-  std::string output;  ///< where the learned model goes
+  std::string output;               ///< where the learned model goes
+  std::vector<std::string> inputs;  ///< files that were read: this one, the model, data
   ModelSpec nominal;
   std::shared_ptr<const Model> model;
   std::vector<Actuator> actuators;

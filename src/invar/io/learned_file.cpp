@@ -9,6 +9,7 @@
 #include "invar/io/json_reader.hpp"
 #include "invar/io/text_file.hpp"
 #include "invar/io/whole_file.hpp"
+#include "invar/run/calibration.hpp"
 
 namespace invar {
 namespace {
@@ -178,8 +179,9 @@ RemainderBound bound_of(const JsonReader& r) {
                          .after = r.key("settling").number(),
                          .confidence = r.key("confidence").number(),
                          .runs = r.key("runs").integer()};
-  if (!(b.most >= 0) || !(b.confidence > 0 && b.confidence < 1) || b.runs < 1)
-    r.refuse("a bound has a value, a confidence between 0 and 1, and the number of its calibration runs");
+  if (!(b.most >= 0)) r.key("value").refuse("a bound is not negative, N/sqrt(kg)");
+  if (!(b.after >= 0)) r.key("settling").refuse("settling takes no negative time");
+  if (const auto fine = claimable(b.runs, b.confidence); !fine) r.key("confidence").refuse(fine.error().what);
   return b;
 }
 

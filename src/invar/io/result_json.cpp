@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "invar/io/build_info.hpp"
+#include "invar/io/json_number.hpp"
 #include "invar/io/printable.hpp"
 
 namespace invar {
@@ -15,12 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-
 Json law_json(const LawResult& law) {
   Json out = {{"name", law.name},
-              {"bound", number(law.bound)},
-              {"value", number(law.value)},
+              {"bound", number_or_null(law.bound)},
+              {"value", number_or_null(law.value)},
               {"held", law.held},
               {"sense", law.sense == Law::Sense::Below ? "below" : "above"},
               {"unit", law.unit}};
@@ -51,13 +50,13 @@ Json method_json(const Method& m) {
   return out;
 }
 
-Json vector_json(const Vec3& v) { return {number(v.x()), number(v.y()), number(v.z())}; }
+Json vector_json(const Vec3& v) { return {number_or_null(v.x()), number_or_null(v.y()), number_or_null(v.z())}; }
 
 Json energy_json(const Energy& e) {
-  return {{"kinetic", number(e.kinetic)},
-          {"potential", number(e.potential)},
-          {"elastic", number(e.elastic)},
-          {"total", number(e.total())}};
+  return {{"kinetic", number_or_null(e.kinetic)},
+          {"potential", number_or_null(e.potential)},
+          {"elastic", number_or_null(e.elastic)},
+          {"total", number_or_null(e.total())}};
 }
 
 Json momentum_json(const Momentum& m) { return {{"linear", vector_json(m.linear)}, {"angular", vector_json(m.angular)}}; }
@@ -73,8 +72,8 @@ Json edit_json(const EditAccount& edit) {
            {{"before", energy_json(m.before)},
             {"edited", energy_json(m.edited)},
             {"after", energy_json(m.after)},
-            {"added", number(m.added())},
-            {"taken", number(m.taken())}}},
+            {"added", number_or_null(m.added())},
+            {"taken", number_or_null(m.taken())}}},
           {"momentum",
            {{"before", momentum_json(m.momentum_before)},
             {"edited", momentum_json(m.momentum_edited)},
@@ -95,35 +94,36 @@ Json control_json(const ControlAccount& c) {
     Json entry = {{"name", clause.name},
                   {"meaning", clause.meaning},
                   {"unit", clause.unit},
-                  {"allowed", number(clause.allowed)},
-                  {"round_off", number(clause.worst_round_off)},
+                  {"allowed", number_or_null(clause.allowed)},
+                  {"round_off", number_or_null(clause.worst_round_off)},
                   {"looks", clause.looks},
                   {"held", clause.held()},
-                  {"worst", number(clause.worst)},
-                  {"worst_at", number(clause.worst_at)},
+                  {"worst", number_or_null(clause.worst)},
+                  {"worst_at", number_or_null(clause.worst_at)},
                   {"worst_by", subject(clause.worst_subject)}};
     if (!clause.held())
-      entry["violated"] = {
-          {"first_at", number(clause.first)}, {"value", number(clause.first_value)}, {"by", subject(clause.first_subject)}};
+      entry["violated"] = {{"first_at", number_or_null(clause.first)},
+                           {"value", number_or_null(clause.first_value)},
+                           {"by", subject(clause.first_subject)}};
     entry["text"] = clause.text();
     out["clauses"].push_back(std::move(entry));
   }
   out["findings"] = Json::array();
   for (const Finding& f : c.certificate.findings)
-    out["findings"].push_back({{"name", f.name}, {"value", number(f.value)}, {"unit", f.unit}, {"how", f.how}});
+    out["findings"].push_back({{"name", f.name}, {"value", number_or_null(f.value)}, {"unit", f.unit}, {"how", f.how}});
   out["tracking"] = Json::array();
   for (const Tracking& t : c.tracking)
     out["tracking"].push_back({{"name", t.name},
                                {"unit", t.unit},
-                               {"final", number(std::abs(t.last))},
-                               {"largest", number(t.largest)},
-                               {"rms", number(t.rms())}});
+                               {"final", number_or_null(std::abs(t.last))},
+                               {"largest", number_or_null(t.largest)},
+                               {"rms", number_or_null(t.rms())}});
   return out;
 }
 
 Json convergence_json(const ConvergenceResult& series) {
   Json values = Json::array();
-  for (const double value : series.values) values.push_back(number(value));
+  for (const double value : series.values) values.push_back(number_or_null(value));
   return {{"name", series.name}, {"metric", series.metric}, {"unit", series.unit}, {"steps", series.steps}, {"values", values}};
 }
 
@@ -153,7 +153,7 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
   Json metrics = Json::object(), units = Json::object(), reasons = Json::object();
   double reached = scenario.start_time, steps = 0;
   for (const Metric& m : outcome.metrics) {
-    metrics[m.name] = number(m.value);
+    metrics[m.name] = number_or_null(m.value);
     units[m.name] = m.unit;
     if (!m.reason.empty()) reasons[m.name] = m.reason;
     if (m.name == "time") reached = m.value;
@@ -174,9 +174,9 @@ std::string result_json(const Scenario& scenario, const Outcome& outcome) {
   out["versions"] = versions_json();
   out["seed"] = scenario.seed;
   const double wall = outcome.wall;
-  out["timing"] = {{"wall", number(wall)},
-                   {"steps_per_second", wall > 0 ? number(steps / wall) : Json(nullptr)},
-                   {"times_real_time", wall > 0 ? number((reached - scenario.start_time) / wall) : Json(nullptr)}};
+  out["timing"] = {{"wall", number_or_null(wall)},
+                   {"steps_per_second", wall > 0 ? number_or_null(steps / wall) : Json(nullptr)},
+                   {"times_real_time", wall > 0 ? number_or_null((reached - scenario.start_time) / wall) : Json(nullptr)}};
   out["model"] = {{"name", scenario.model->name()}, {"path", scenario.model_path}};
   out["scenario"] = {{"name", scenario.name},
                      {"path", scenario.path},

@@ -21,8 +21,7 @@ RemainderBound read_bound(const TomlTable& t) {
   if (t.has("confidence") != t.has("runs")) t.refuse("", "'confidence' and 'runs' go together: neither says much alone");
   if (t.has("runs") && bound.runs < 1) t.refuse("runs", "a bound is found from at least one run");
   if (t.has("confidence") && t.has("runs") && bound.runs > 0)
-    if (const auto no = bound_of(std::vector<double>(static_cast<std::size_t>(bound.runs), 1.0), bound.confidence); !no)
-      t.refuse("confidence", no.error().what);
+    if (const auto no = claimable(bound.runs, bound.confidence); !no) t.refuse("confidence", no.error().what);
   return bound;
 }
 

@@ -97,9 +97,6 @@ Json facts_of(const LearnResult& r, const Worth& worth) {
               {"Judged on", joined(worth.judges)},
               {"Data", fmt::format("{:016x}", from.data)}};
   if (from.window > 0) out["Accelerations"] = fmt::format("differences over {} samples", from.window);
-  if (r.learned.bound)
-    out["Bound on the loop's remainder"] = fmt::format("{:.3g} N/√kg, confidence {:g}, {} calibration runs",
-                                                       r.learned.bound->most, r.learned.bound->confidence, r.learned.bound->runs);
   return out;
 }
 

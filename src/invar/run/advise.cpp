@@ -34,7 +34,8 @@ class Follow final : public Sink {
       if (c.path == prefix_ + "command_change") change_ = static_cast<int>(at);
       at += static_cast<std::size_t>(c.size);
     }
-    if (errors_.empty()) errors_ = turns;
+    turns_ = errors_.empty();
+    if (turns_) errors_ = turns;
     return {};
   }
   Result<void> sample(std::span<const double> row) override {
@@ -47,6 +48,7 @@ class Follow final : public Sink {
   Result<void> end() override { return {}; }
 
   bool any() const { return samples_ > 0 && !errors_.empty(); }
+  bool turns() const { return turns_; }
   double error() const { return std::sqrt(error_ / static_cast<double>(samples_)); }
   double jitter() const { return change_ >= 0 ? std::sqrt(change2_ / static_cast<double>(samples_)) : std::nan(""); }
 
@@ -55,6 +57,7 @@ class Follow final : public Sink {
   double after_, error_ = 0, change2_ = 0;
   std::vector<std::size_t> errors_;
   int change_ = -1;
+  bool turns_ = false;
   long samples_ = 0;
 };
 
@@ -211,7 +214,15 @@ class Search {
   std::function<void()> counted_;
 };
 
-std::string size_words(double x) { return x < 0.1 ? fmt::format("{:.3g} mm", 1e3 * x) : fmt::format("{:.3g} m", x); }
+// "0.35 mm rms, jitter 1.1 N/√kg"; a loop without ticks has no jitter.
+std::string left_words(const AdvisedLoop& loop, bool turns, const char* rms = "") {
+  const double error = loop.error(), jitter = loop.jitter();
+  const char* unit = turns ? "rad" : "m";
+  std::string out = error < 0.1 ? fmt::format("{:.3g} m{}", 1e3 * error, unit) : fmt::format("{:.3g} {}", error, unit);
+  out += rms;
+  if (std::isfinite(jitter)) out += fmt::format(", jitter {:.2g} N/√kg", jitter);
+  return out;
+}
 
 }  // namespace
 
@@ -251,6 +262,7 @@ LoopScore score_of(Scenario scenario, const std::string& controller, double afte
   if (!follow.any()) return out.failure = "nothing is followed once settling is over", out;
   for (const Metric& m : done->metrics)
     if (m.name == controller + ".remainder") out.remainder = m.value;
+  out.turns = follow.turns();
   if (std::isfinite(follow.error())) out.error = follow.error(), out.jitter = follow.jitter();
   return out;
 }
@@ -297,7 +309,7 @@ Result<Advice> advise(const MakeLoop& make, const AdviseOptions& options) {
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < out.loops.size(); ++k) {
     out.loops[k].way = options.ways[k];
-    if (out.loops[k].found) best = std::min(best, out.loops[k].error());
+    if (out.loops[k].found) best = std::min(best, out.loops[k].error()), out.turns = out.loops[k].searched.turns;
   }
   for (std::size_t k = 0; k < out.loops.size() && out.taken < 0; ++k)
     if (out.loops[k].found && out.loops[k].error() <= kAsGood * best && std::isfinite(best)) out.taken = static_cast<int>(k);
@@ -312,15 +324,13 @@ std::string sentence(const Advice& advice, bool flow_is_guessed) {
     const AdvisedLoop*& best = l.way.knows == LoopWay::Knows::Learned ? learned : classical;
     if (l.found && (best == nullptr || l.error() < best->error())) best = &l;
   }
-  std::string out =
-      fmt::format("take {}: {} rms, jitter {:.2g} N/√kg", taken.way.name(), size_words(taken.error()), taken.jitter());
+  std::string out = fmt::format("take {}: {}", taken.way.name(), left_words(taken, advice.turns, " rms"));
   const bool learning = taken.way.knows == LoopWay::Knows::Learned;
   if (learning && classical != nullptr)
-    out += fmt::format("; without a learned load {} leaves {}, jitter {:.2g}", classical->way.name(),
-                       size_words(classical->error()), classical->jitter());
+    out += fmt::format("; without a learned load {} leaves {}", classical->way.name(), left_words(*classical, advice.turns));
   if (!learning && learned != nullptr)
-    out += fmt::format("; a learned load is not needed here: {} leaves {}, jitter {:.2g}", learned->way.name(),
-                       size_words(learned->error()), learned->jitter());
+    out +=
+        fmt::format("; a learned load is not needed here: {} leaves {}", learned->way.name(), left_words(*learned, advice.turns));
   if (!learning && learned != nullptr && flow_is_guessed)
     out += "; nobody measures the flow, whose force it cannot tell therefore";
   return out;

@@ -35,10 +35,12 @@ struct LoopGains {
 struct LoopScore {
   double error =
       std::numeric_limits<double>::infinity();  ///< rms tracking error after settling, m (rad where no position is followed)
-  double jitter = std::numeric_limits<double>::infinity();      ///< rms change of command from tick to tick, |.|_A, N/√kg
+  double jitter =
+      std::numeric_limits<double>::infinity();  ///< rms change of command from tick to tick, |.|_A, N/√kg; NaN without ticks
   double remainder = std::numeric_limits<double>::quiet_NaN();  ///< largest |e|_A after settling, N/√kg
   double left = std::numeric_limits<double>::quiet_NaN();       ///< of a disturbance in the margin; NaN: not measured
   bool kept = false;                                            ///< the margin
+  bool turns = false;                                           ///< no position is followed: the error is in rad
   std::string failure;                                          ///< why there is no score
 };
 /// Runs a scenario, whose controller of that name must weigh its commands (ControllerSpec::weighs).
@@ -77,7 +79,8 @@ struct AdvisedLoop {
 
 struct Advice {
   std::vector<AdvisedLoop> loops;
-  int taken = -1;  ///< the simplest one whose error is within a fifth of the best; -1: none
+  bool turns = false;  ///< errors are in rad; otherwise in m
+  int taken = -1;      ///< the simplest one whose error is within a fifth of the best; -1: none
   bool interrupted = false;
 };
 

@@ -192,6 +192,9 @@ Result<MarginResult> margin(const Scenario& s, const MarginOptions& options) {
                                  options.within));
   MarginResult out;
   const std::vector<ControllerSpec> specs = later(s.controllers, options, out);
+  if (options.within < 10 * out.period * (1 - 1e-9))
+    return refuse(s, fmt::format("{:g} s are less than ten ticks of {:g} s: nothing can be forgotten in that time",
+                                 options.within, out.period));
   std::size_t fastest = 0;
   for (std::size_t k = 0; k < specs.size(); ++k)
     if (specs[k].period < specs[fastest].period) fastest = k;

@@ -33,7 +33,10 @@ struct MarginResult {
   bool interrupted = false;
 
   double worst() const;
-  bool kept(const MarginOptions& options) const { return failure.empty() && !windows.empty() && worst() <= options.left; }
+  /// All windows were tried, and none leaves more than is allowed. An interrupted look is no verdict.
+  bool kept(const MarginOptions& options) const {
+    return !interrupted && failure.empty() && !windows.empty() && worst() <= options.left;
+  }
 };
 
 /// The margin of a loop, measured along its own path. Two copies of plant and controllers run side by side, without noise and
