@@ -28,7 +28,7 @@ TABLE = Path(__file__).resolve().with_name("faults.toml")
 WORK = TOP / "build" / "faults"
 RESULT = TOP / "out" / "faults.json"
 FOLDERS = ["laws", "analytic", "papers", "agreement", "order", "invariance"]
-NAMED = FOLDERS + ["files", "edges"]  # a fault may name a law of these
+NAMED = FOLDERS + ["files", "edges", "reference"]  # a fault may name a law of these
 COPIED = ["CMakeLists.txt", "VERSION", "cmake", "src", "tests", "examples", "models", "scenarios"]
 HANG = 300  # s; a binary that takes longer does not end: the test that it is in has noticed
 
