@@ -214,7 +214,7 @@ TEST(Equilibrium, IsNotFoundInASingularConfigurationThatIsLeft) {
       if (joint.name == "b") joint.spring.rest = {0.05 + 0.01 * i};
     Resting r(*spec);
     ++all;
-    if (!r.rest()) continue;
+    if (!find_equilibrium(r.minimal, Load(r.model), {}, r.x, r.found).ok() || !r.found.found) continue;
     ++found;
     EXPECT_LT(largest_acceleration(r), 1e-6) << i;
   }

@@ -169,10 +169,10 @@ void tell_missing(const JointTree& tree, const Place& at, Equilibrium& out) {
 }
 
 // Whether all bodies stay where they are, by the unreduced equations, which know no charts: in a singular configuration forces of
-// the independent freedoms vanish although the mechanism may leave it. What forces at hand would make of the lightest body is the
-// scale.
+// the independent freedoms vanish although the mechanism may leave it. The scale is what forces at hand, and springs that are
+// strained by a radian or by the model's length, would make of the lightest body.
 bool stays(const Model& model, const Load& load, const State& x, const Bodies& bodies) {
-  constexpr double kStays = 1e-4;
+  constexpr double kStays = 1e-5;
   Augmented judge(model);
   State at;
   judge.set(bodies, at, x.wound);
@@ -186,9 +186,12 @@ bool stays(const Model& model, const Load& load, const State& x, const Bodies& b
     moved = std::max({moved, e.accelerations[b].a_WC.norm(), e.accelerations[b].alpha_WB.norm() * model.length()});
   }
   for (const Joint& joint : model.joints())
-    for (int k = 0; k < joint.nv; ++k)
-      forces += std::abs(e.efforts[joint.v0 + k]) / (turns(joint.kind, k) ? model.length() : 1.0);
-  for (const Tendon& tendon : model.tendons()) forces += std::abs(pull_of(model, tendon, bodies).tension);
+    for (int k = 0; k < joint.nv; ++k) {
+      const double arm = turns(joint.kind, k) ? model.length() : 1.0, strain = turns(joint.kind, k) ? 1.0 : model.length();
+      forces += (std::abs(e.efforts[joint.v0 + k]) + joint.passive[static_cast<std::size_t>(k)].stiffness * strain) / arm;
+    }
+  for (const Tendon& tendon : model.tendons())
+    forces += std::abs(pull_of(model, tendon, bodies).tension) + tendon.stiffness * model.length();
   return moved <= kStays * forces / lightest;
 }
 
@@ -231,12 +234,6 @@ Verdict find_equilibrium(Minimal& minimal, const Load& load, const EquilibriumOp
     return {};
   }
   out.stopped = {};
-  if (!stays(minimal.model(), load, x, bodies)) {
-    out.found = false, out.stuck = true;
-    out.stopped = {Status::Singular, -1, minimal.mobility().joint, minimal.mobility().sigma};
-    tell_missing(minimal.tree(), here, out);
-    return {};
-  }
   // Newton goes on while it gains.
   for (int k = 0; k < kPolish && here.missing.size() > 0; ++k) {
     const auto freedoms = minimal.tree().independent();
@@ -247,6 +244,13 @@ Verdict find_equilibrium(Minimal& minimal, const Load& load, const EquilibriumOp
     }
     std::swap(x, next);
     std::swap(here, there);
+  }
+  minimal.bodies(x, bodies);
+  if (!stays(minimal.model(), load, x, bodies)) {
+    out.found = false, out.stuck = true;
+    out.stopped = {Status::Singular, -1, minimal.mobility().joint, minimal.mobility().sigma};
+    tell_missing(minimal.tree(), here, out);
+    return {};
   }
   Linear linear;
   if (const Verdict s = linearize(minimal.tree(), x.q, x.v, x.wound, load, linear); !s.ok()) return s;
