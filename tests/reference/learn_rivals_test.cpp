@@ -74,7 +74,7 @@ struct Case {
     out.emplace_back().kind = TermKind::Fourier;
     return out;
   }
-  Comparison comparison() const { return {load.nominal, model, data, spec, division}; }
+  Rivals comparison() const { return {load.nominal, model, data, spec, division}; }
 };
 
 Errors checked(Result<Errors> errors, const std::string& what) {
@@ -89,7 +89,7 @@ Errors checked(Result<Errors> errors, const std::string& what) {
 // learned in body axes is as good in turned Worlds: sums there are the same to round-off.
 TEST(ReferenceCase, FiftySamplesInBodyAxesBeatTwoThousandInWorldAxes) {
   const Case c(seed(17420), 2000);
-  const Comparison comparison = c.comparison();
+  const Rivals comparison = c.comparison();
   const Errors few = checked(comparison.of_terms(c.turning(), 50), "100 cosines of body components");
   EXPECT_NEAR(few.turned, few.unseen, 1e-9);
   for (const double attitude : {0.0, 1.0}) {
@@ -106,7 +106,7 @@ TEST(ReferenceCase, FiftySamplesInBodyAxesBeatTwoThousandInWorldAxes) {
 TEST(ReferenceCase, TenTimesFewerSamplesInBodyAxesBeatEveryWayInWorldAxes) {
   const bool all = cases(0) > 0;
   const Case c(seed(17430), all ? 2000 : 500);
-  const Comparison comparison = c.comparison();
+  const Rivals comparison = c.comparison();
   const Errors mine = checked(comparison.of_terms(c.turning(), all ? 200 : 50), "100 cosines of body components");
   const auto rivals = raw_rivals(c.model, 642, 34);
   EXPECT_EQ(rivals.size(), 34u);

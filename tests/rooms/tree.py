@@ -77,13 +77,33 @@ def links(top):
                 yield f"{file}: link to '{target}' leads nowhere"
 
 
-RULES = {rule.__name__: rule for rule in (rooms, spdx, places, links)}
-# One file for each rule that breaks it (name, text), and nothing else.
+def names(top):
+    """A name of a type belongs to one header: whoever includes two of them would not compile."""
+    defined = {}
+    for file in files(top):
+        if file.parts[:2] != ("src", "invar") or file.suffix != ".hpp":
+            continue
+        space = ""
+        for number, line in enumerate((top / file).read_text().splitlines(), 1):
+            if opened := re.match(r"namespace ([\w:]+) \{", line):
+                space = opened[1]
+            made = re.match(r"(?:struct|class|enum class) (\w+)\b(?!::)[^;]*$", line)
+            if not made:
+                continue
+            first = defined.setdefault((space, made[1]), file)
+            if first != file:
+                yield f"{file}:{number}: {space}::{made[1]} is in {first} already"
+
+
+RULES = {rule.__name__: rule for rule in (rooms, spdx, places, links, names)}
+# Files for each rule that break it (name, text), and nothing else.
+TWICE = f"// {SPDX}\nnamespace invar {{\nstruct Same {{\n}};\n}}\n"
 PLANTED = {
-    "rooms": ("src/invar/geom/bad.hpp", f'// {SPDX}\n#include "invar/model/model.hpp"\n'),
-    "spdx": ("src/invar/geom/bad.hpp", "#pragma once\n"),
-    "places": ("docs/bad.md", "Look into /" + "home/somebody/models.\n"),
-    "links": ("docs/bad.md", "See [the other page](nowhere.md).\n"),
+    "rooms": [("src/invar/geom/bad.hpp", f'// {SPDX}\n#include "invar/model/model.hpp"\n')],
+    "spdx": [("src/invar/geom/bad.hpp", "#pragma once\n")],
+    "places": [("docs/bad.md", "Look into /" + "home/somebody/models.\n")],
+    "links": [("docs/bad.md", "See [the other page](nowhere.md).\n")],
+    "names": [("src/invar/geom/one.hpp", TWICE), ("src/invar/geom/other.hpp", TWICE)],
 }
 
 
@@ -91,9 +111,9 @@ def plant(rule):
     """The planted fault is found by its rule, and by no other."""
     with tempfile.TemporaryDirectory() as folder:
         top = pathlib.Path(folder)
-        name, text = PLANTED[rule]
-        (top / name).parent.mkdir(parents=True)
-        (top / name).write_text(text)
+        for name, text in PLANTED[rule]:
+            (top / name).parent.mkdir(parents=True, exist_ok=True)
+            (top / name).write_text(text)
         found = {other: list(check(top)) for other, check in RULES.items()}
     wrong = [other for other in RULES if (len(found[other]) == 1) != (other == rule)]
     return [f"planted in '{rule}', but '{other}' found {found[other]}" for other in wrong]

@@ -7,8 +7,8 @@
 
 namespace invar {
 
-bool take_lock(int fd, Lock kind) {
-  const int operation = (kind == Lock::Shared ? LOCK_SH : LOCK_EX) | LOCK_NB;
+bool take_lock(int fd, Share kind) {
+  const int operation = (kind == Share::Shared ? LOCK_SH : LOCK_EX) | LOCK_NB;
   while (::flock(fd, operation) != 0)
     if (errno != EINTR) return errno != EWOULDBLOCK;  // ENOLCK, EOPNOTSUPP: there are no locks here
   return true;

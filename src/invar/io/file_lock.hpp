@@ -4,10 +4,10 @@
 // For the sources of this room only.
 namespace invar {
 
-enum class Lock { Exclusive, Shared };
+enum class Share { Exclusive, Shared };
 
 /// Takes a lock on an open file (flock), which is held as long as the file is open. False only where somebody else holds a lock
 /// that conflicts with it: a file system that has no locks keeps nobody out.
-bool take_lock(int fd, Lock kind);
+bool take_lock(int fd, Share kind);
 
 }  // namespace invar

@@ -101,7 +101,7 @@ namespace {
 // Whoever asks whether a log is being written holds it for a moment; a writer holds it for good.
 bool lock(int fd) {
   for (int k = 0; k < 20; ++k) {
-    if (take_lock(fd, Lock::Exclusive)) return true;
+    if (take_lock(fd, Share::Exclusive)) return true;
     ::usleep(5000);
   }
   return false;
@@ -212,7 +212,7 @@ Result<void> LogWriter::flush() {
 bool being_written(const std::string& path) {
   const auto file = open_regular(path);
   // Shared, so that two who ask at the same time do not take each other for writers.
-  return file && !take_lock(::fileno(file->get()), Lock::Shared);
+  return file && !take_lock(::fileno(file->get()), Share::Shared);
 }
 
 Result<LogReader> LogReader::open(const std::string& path) {

@@ -72,7 +72,7 @@ bool hold(Output& output) {
   const int fd = ::open(output.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return true;
   output.held = std::shared_ptr<const void>(nullptr, [fd](const void*) { ::close(fd); });
-  return take_lock(fd, Lock::Exclusive);
+  return take_lock(fd, Share::Exclusive);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ int take(const std::string& name) {
   for (int k = 0; k < kTries; ++k) {
     const int fd = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fd < 0) return -1;
-    const bool locked = take_lock(fd, Lock::Exclusive);
+    const bool locked = take_lock(fd, Share::Exclusive);
     if (locked && same_file(fd, name)) {
       if (::ftruncate(fd, 0) == 0) return fd;
       const int error = errno;

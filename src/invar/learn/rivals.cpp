@@ -82,12 +82,12 @@ std::vector<RawRival> raw_rivals(const Model& model, int columns, int most) {
   return out;
 }
 
-Comparison::Comparison(const ModelSpec& nominal, const Model& model, const DataSet& data, const LearnSpec& spec,
-                       Division division, const std::vector<Actuator>& actuators)
+Rivals::Rivals(const ModelSpec& nominal, const Model& model, const DataSet& data, const LearnSpec& spec, Division division,
+               const std::vector<Actuator>& actuators)
     : nominal_(nominal), model_(model), data_(data), spec_(spec), division_(std::move(division)), actuators_(actuators) {}
 
 // Training runs thinned, then the held-out runs whole.
-DataSet Comparison::chosen(long samples) const {
+DataSet Rivals::chosen(long samples) const {
   DataSet out = data_;
   out.runs.clear();
   for (const int r : division_.training) out.runs.push_back(data_.runs[static_cast<std::size_t>(r)]);
@@ -96,13 +96,13 @@ DataSet Comparison::chosen(long samples) const {
   return out;
 }
 
-Result<Gram> Comparison::sums(const Model& model, const Terms& terms, const DataSet& data, const std::vector<int>& runs) const {
+Result<Gram> Rivals::sums(const Model& model, const Terms& terms, const DataSet& data, const std::vector<int>& runs) const {
   GramOptions options;
   options.threads = spec_.threads;
   return gram_of(model, terms, data, runs, options);
 }
 
-Result<Errors> Comparison::of_terms(const std::vector<TermSpec>& terms, long samples) const {
+Result<Errors> Rivals::of_terms(const std::vector<TermSpec>& terms, long samples) const {
   const DataSet data = chosen(samples);
   const std::size_t held_out = division_.held_out.size(), training = data.runs.size() - held_out;
   LearnSpec spec = spec_;
@@ -124,7 +124,7 @@ Result<Errors> Comparison::of_terms(const std::vector<TermSpec>& terms, long sam
 }
 
 // Measured, not promised: model and data are turned.
-Result<double> Comparison::in_turned_worlds(const LearnResult& learned, const std::vector<TermSpec>& terms) const {
+Result<double> Rivals::in_turned_worlds(const LearnResult& learned, const std::vector<TermSpec>& terms) const {
   double left = 0, all = 0;
   if (std::any_of(terms.begin(), terms.end(), on_actuators)) return std::nan("");
   DataSet judges = data_;
@@ -142,7 +142,7 @@ Result<double> Comparison::in_turned_worlds(const LearnResult& learned, const st
   return all > 0 ? std::sqrt(left / all) : std::nan("");
 }
 
-Result<Errors> Comparison::of_raw(const RawRival& rival, const std::vector<TermSpec>& beside, long samples) const {
+Result<Errors> Rivals::of_raw(const RawRival& rival, const std::vector<TermSpec>& beside, long samples) const {
   const DataSet data = chosen(samples);
   const std::size_t held = division_.held_out.size();
   const std::vector<int> training = first_numbers(data.runs.size() - held), held_out = first_numbers(held, training.size());

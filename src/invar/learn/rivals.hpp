@@ -37,12 +37,12 @@ struct Errors {
 };
 
 /// Fits terms, or functions of World components beside terms, to so many samples of the training runs (0: all) and judges them.
-class Comparison {
+class Rivals {
  public:
   /// Models, data and `spec` must outlive it. `spec` has terms, fit, training of networks, threads and stop; its held-out runs
   /// are not used.
-  Comparison(const ModelSpec& nominal, const Model& model, const DataSet& data, const LearnSpec& spec, Division division,
-             const std::vector<Actuator>& actuators = {});
+  Rivals(const ModelSpec& nominal, const Model& model, const DataSet& data, const LearnSpec& spec, Division division,
+         const std::vector<Actuator>& actuators = {});
 
   Result<Errors> of_terms(const std::vector<TermSpec>& terms, long samples) const;
   Result<Errors> of_raw(const RawRival& rival, const std::vector<TermSpec>& beside, long samples) const;

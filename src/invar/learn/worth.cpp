@@ -124,7 +124,7 @@ class Judgement {
   const LearnSpec& spec_;
   const WorthOptions& options_;
   std::vector<long> counts_;
-  Comparison comparison_;
+  Rivals comparison_;
   Worth out_;
   std::size_t planned_ = 1, done_ = 0;
 };
