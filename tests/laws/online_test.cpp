@@ -205,7 +205,7 @@ TEST(Online, UsesInertiasThatBodiesCanHave) {
   s.edits = {{0.7, {Detach{"load"}}}};
   Watched w;
   ASSERT_TRUE(watch(s, w));
-  const Inertia& own = build(loop.nominal).bodies()[4].inertia;
+  const Inertia own = build(loop.nominal).bodies()[4].inertia;
   const char* const names[] = {"mass",       "first moment x", "first moment y", "first moment z", "inertia xx",
                                "inertia yy", "inertia zz",     "inertia xy",     "inertia xz",     "inertia yz"};
   for (std::size_t i = 0; i < w.readings.t().size(); i += 7) {
