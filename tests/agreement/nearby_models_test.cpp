@@ -12,13 +12,14 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "support/agreement.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 
 namespace {
 
 std::vector<std::string> model_files() {
-  std::string folders = INVAR_SOURCE_DIR "/models";
+  std::string folders = source_path("models");
   if (const char* extra = std::getenv("INVAR_EXTRA_MODELS"))
     folders.append(1, ':').append(extra);
   else

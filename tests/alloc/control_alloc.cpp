@@ -15,6 +15,7 @@
 #include "support/controlled.hpp"
 #include "support/joint_cases.hpp"
 #include "support/moving_mechanisms.hpp"
+#include "support/places.hpp"
 #include "support/reference_loop.hpp"
 #include "support/states.hpp"
 
@@ -204,7 +205,7 @@ TEST(KnownLoads, NeverCallTheHeapOnceTheyHaveLookedAround) {
   }
   const Moving arm = shipped("arm");
   JointLawSpec spec;
-  auto of_arm = learned_by_hand(*read_model_file(INVAR_SOURCE_DIR "/models/arm.toml"), {}, {});
+  auto of_arm = learned_by_hand(*read_model_file(source_path("models/arm.toml")), {}, {});
   spec.known.make = [of_arm](const Model& m) -> std::unique_ptr<KnownLoad> {
     return std::make_unique<LearnedInLoop>(*LearnedLoad::build(std::make_shared<const Model>(m), of_arm), nullptr,
                                            std::vector<Vec3>());

@@ -15,6 +15,7 @@
 #include "invar/mech/natural.hpp"
 #include "support/free_bodies.hpp"
 #include "support/newton_euler.hpp"
+#include "support/places.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -61,7 +62,7 @@ Start drawn(std::uint64_t seed, MechanismOptions options) {
 
 /// A model that ships with the library, at its own start.
 Start shipped(const std::string& name) {
-  const ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/" + name + ".toml");
+  const ModelSpec spec = *read_model_file(source_path("models/") + name + ".toml");
   Start start{spec, build(spec), {}};
   start.bodies = place(start.model, JointState::initial(start.model));
   return start;

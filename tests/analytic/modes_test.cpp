@@ -19,6 +19,7 @@
 #include "support/march.hpp"
 #include "support/moving_mechanisms.hpp"
 #include "support/newton_euler.hpp"
+#include "support/places.hpp"
 #include "support/redescribed.hpp"
 #include "support/states.hpp"
 
@@ -204,7 +205,7 @@ double largest_acceleration(Resting& r) {
 // rate, but the mechanism does not rest there. With a the angle of the cranks and b = -a that of the coupler's hinge, k (a + r) =
 // W cos a.
 TEST(Equilibrium, IsNotFoundInASingularConfigurationThatIsLeft) {
-  auto spec = read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml");
+  auto spec = read_model_file(source_path("models/parallelogram.toml"));
   ASSERT_TRUE(spec) << spec.error().text();
   for (JointSpec& joint : spec->joints)
     if (joint.name == "b") joint.spring.stiffness = {20};
@@ -236,7 +237,7 @@ TEST(Equilibrium, OfALinkageIsFoundFromEverywhereAcrossChartsAndLeavesNoAccelera
 // A freedom that was named and that turns back on the way down: forces on it and their derivatives grow without bound there,
 // but the linkage does not rest, and the descent goes on with another freedom.
 TEST(Equilibrium, IsFoundPastWhereANamedFreedomTurnsBack) {
-  auto spec = read_model_file(INVAR_SOURCE_DIR "/models/bricard.toml");
+  auto spec = read_model_file(source_path("models/bricard.toml"));
   ASSERT_TRUE(spec);
   for (JointSpec& joint : spec->joints) joint.independent = joint.name == "j3";
   for (const double angle : {-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0}) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -13,7 +14,7 @@ using nlohmann::json;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-std::string edge(const std::string& name) { return INVAR_SOURCE_DIR "/tests/edges/cases/" + name; }
+std::string edge(const std::string& name) { return source_path("tests/edges/cases/") + name; }
 
 json result_in(const Folder& folder) { return json::parse(read_file(folder / "out/result.json")); }
 

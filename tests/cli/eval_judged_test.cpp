@@ -10,6 +10,7 @@
 #include "invar/io/model_file.hpp"
 #include "program.hpp"
 #include "support/newton_euler.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -46,9 +47,9 @@ Evaluation evaluation_of(const ModelSpec& spec, const json& out) {
 
 TEST(Eval, PrintsReactionsThatBalanceEveryBodyAtTheJointPointsOfTheDocuments) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(INVAR_SOURCE_DIR "/models")) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("models"))) files.push_back(entry.path());
   for (const char* name : {"locked_slider", "unlocked_slider", "drive_start_model", "slack_damped_model"})
-    files.emplace_back(std::string(INVAR_SOURCE_DIR "/tests/edges/cases/") + name + ".toml");
+    files.emplace_back(source_path("tests/edges/cases/") + name + ".toml");
   int judged = 0;
   for (const auto& path : files) {
     if (path.extension() != ".toml") continue;

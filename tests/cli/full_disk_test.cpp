@@ -13,14 +13,15 @@
 #include "invar/io/log.hpp"
 #include "invar/report/page.hpp"
 #include "small_disk.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kProgram = std::string(INVAR_BINARY_DIR) + "/invar";
-const std::string kCase = INVAR_SOURCE_DIR "/tests/edges/cases/dur3.toml";
+const std::string kProgram = binary_path("invar");
+const std::string kCase = source_path("tests/edges/cases/dur3.toml");
 
 // So that the run does not see beforehand that it will not fit.
 const std::string kRoomy = "LD_PRELOAD=" INVAR_ROOMY_DISK " ASAN_OPTIONS=verify_asan_link_order=0 ";
@@ -217,7 +218,7 @@ TEST(FullDisk, LargeRecordingsAreToldWithTheirNumbers) {
 // A gigabyte for a second of a pendulum is told before it is written, also by check.
 TEST(FullDisk, SamplesEveryNanosecondAreTold) {
   Folder folder;
-  const std::string file = INVAR_SOURCE_DIR "/tests/edges/cases/s_dopri_every1e-9.toml";
+  const std::string file = source_path("tests/edges/cases/s_dopri_every1e-9.toml");
   const std::string said = said_about_size(file, folder);
   EXPECT_TRUE(has(said, "s_dopri_every1e-9.toml:13:7: ") && has(said, "1e+09 samples of ")) << said;
   EXPECT_TRUE(has(said, "warning: ") || has(said, "are free in")) << said;

@@ -10,6 +10,7 @@
 #include "invar/base/random.hpp"
 #include "program.hpp"
 #include "support/campaign.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -95,7 +96,7 @@ TEST(Hostile, StandardInputIsReadOnceAndWithinBounds) {
 
 TEST(Hostile, AnswersThatCannotBeWrittenAreAnError) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full here";
-  const std::string program = std::string(INVAR_BINARY_DIR) + "/invar";
+  const std::string program = binary_path("invar");
   for (const char* verb : {"check", "info", "eval"}) {
     const std::string command = program + " " + verb + " " + model("four_bar") + " >/dev/full 2>/dev/null";
     const int status = std::system(command.c_str());
@@ -106,8 +107,8 @@ TEST(Hostile, AnswersThatCannotBeWrittenAreAnError) {
 // A limit on the size of files acts like a full disk in the middle of a run: an error, and a result that says so.
 TEST(Hostile, DiskThatFillsUpDuringARunIsAnError) {
   Folder folder;
-  const std::string command = "ulimit -f 64; " + std::string(INVAR_BINARY_DIR) + "/invar run " + scenario("pendulum") + " -o " +
-                              folder.path() + "/out >/dev/null 2>" + folder.path() + "/err";
+  const std::string command = "ulimit -f 64; " + binary_path("invar run ") + scenario("pendulum") + " -o " + folder.path() +
+                              "/out >/dev/null 2>" + folder.path() + "/err";
   const int status = std::system(("bash -c '" + command + "'").c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << status;
   const std::string words = "\n" + read_file(folder / "err");  // a warning about the room that is left may come first

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -107,11 +108,11 @@ constexpr const char* kNothing =
 TEST(Learn, AdvisesOnALoop) {
   const Folder folder;
   write_file(folder / "none.learned.json", kNothing);
-  std::string text = read_file(INVAR_SOURCE_DIR "/scenarios/arm_circle.toml");
+  std::string text = read_file(source_path("scenarios/arm_circle.toml"));
   const std::string law = "law = \"task\"\n";
   ASSERT_NE(text.find(law), std::string::npos);
   text.insert(text.find(law), "period = 0.005\n");
-  text.replace(text.find("../models"), 9, INVAR_SOURCE_DIR "/models");
+  text.replace(text.find("../models"), 9, source_path("models"));
   write_file(folder / "s.toml", text);
   const Ended e = invar({"learn", folder / "none.learned.json", "--advise", folder / "s.toml", "--budget", "4", "--json"});
   ASSERT_EQ(e.code, 0) << e.err;
@@ -122,8 +123,7 @@ TEST(Learn, AdvisesOnALoop) {
   const Ended bare = invar({"learn", folder / "none.learned.json"});
   EXPECT_EQ(bare.code, 2);
   EXPECT_TRUE(has(bare.err, "--advise SCENARIO")) << bare.err;
-  const Ended other =
-      invar({"learn", folder / "none.learned.json", "--advise", INVAR_SOURCE_DIR "/scenarios/crane_hydraulics.toml"});
+  const Ended other = invar({"learn", folder / "none.learned.json", "--advise", source_path("scenarios/crane_hydraulics.toml")});
   EXPECT_EQ(other.code, 2);
   EXPECT_TRUE(has(other.err, "laws I to III")) << other.err;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/program.hpp"
 #include "support/folder.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -17,8 +18,8 @@ using nlohmann::json;
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string pendulum(double kappa, const std::string& more) {
-  return "model = '" INVAR_SOURCE_DIR
-         "/models/pendulum.toml'\n[time]\nend = 2\n[integrator]\nmethod = 'rk4'\nstep = 0.005\n"
+  return "model = '" + source_path("models/pendulum.toml") +
+         "'\n[time]\nend = 2\n[integrator]\nmethod = 'rk4'\nstep = 0.005\n"
          "[[control]]\nname = 'c'\nlaw = 'slotine_li'\nperiod = 0.005\ngains = { rate = " +
          std::to_string(kappa) + " }\n" + more +
          "\njoints = [{ joint = 'hinge', rate = 5, reference = { kind = 'constant', value = 0.4 } }]\n";

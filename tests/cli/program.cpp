@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/places.hpp"
+
 namespace invar::testing {
 
 namespace {
@@ -34,7 +36,7 @@ Ended run(const std::vector<std::string>& command, const std::string& input) {
 }
 
 std::vector<std::string> with_program(const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {std::string(INVAR_BINARY_DIR) + "/invar"};
+  std::vector<std::string> command = {binary_path("invar")};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return command;
 }
@@ -53,8 +55,8 @@ int wait_for(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-std::string model(const std::string& name) { return std::string(INVAR_SOURCE_DIR "/models/") + name + ".toml"; }
-std::string scenario(const std::string& name) { return std::string(INVAR_SOURCE_DIR "/scenarios/") + name + ".toml"; }
+std::string model(const std::string& name) { return source_path("models/") + name + ".toml"; }
+std::string scenario(const std::string& name) { return source_path("scenarios/") + name + ".toml"; }
 
 std::string python(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {"/usr/bin/python3", "-c", program};

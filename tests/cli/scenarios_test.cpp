@@ -6,13 +6,14 @@
 
 #include "invar/io/scenario_file.hpp"
 #include "program.hpp"
+#include "support/places.hpp"
 #include "support/recorded.hpp"
 
 namespace invar::testing {
 
 static std::vector<std::string> all_scenarios() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(INVAR_SOURCE_DIR "/scenarios")))
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("scenarios")))
     if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
@@ -23,7 +24,7 @@ class Scenarios : public ::testing::TestWithParam<std::string> {};
 /// A copy of a scenario that records accelerations as well, in a folder that looks like the source tree from there.
 static std::string with_accelerations(const Folder& folder, const std::string& name) {
   namespace fs = std::filesystem;
-  const fs::path source(INVAR_SOURCE_DIR);
+  const fs::path source(source_path());
   fs::create_directory(folder / "scenarios");
   for (const auto& entry : fs::directory_iterator(source))
     if (const std::string name_there = entry.path().filename().string(); name_there != "scenarios" && name_there != "out")
@@ -54,7 +55,7 @@ TEST_P(Scenarios, HoldTheLawsThatTheyState) {
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_GT(expect_newton_euler(*read, folder / "out/run.h5"), 1);
   // Its page is looked at by viewer/tests/scenarios.test.ts, which does not run it again.
-  const std::filesystem::path pages = INVAR_BINARY_DIR "/pages", page = folder / "out/report.html";
+  const std::filesystem::path pages = binary_path("pages"), page = folder / "out/report.html";
   std::filesystem::create_directories(pages);
   if (std::filesystem::exists(page))
     std::filesystem::copy_file(page, pages / (GetParam() + ".html"), std::filesystem::copy_options::overwrite_existing);

@@ -10,13 +10,14 @@
 
 #include "invar/io/log.hpp"
 #include "small_disk.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kProgram = std::string(INVAR_BINARY_DIR) + "/invar";
+const std::string kProgram = binary_path("invar");
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -151,7 +152,7 @@ TEST(Refusals, OfAssemblyAndOfLawsHaveAPlace) {
 TEST(Refusals, OfPipesDevicesAndDirectoriesThatFilesName) {
   Folder folder;
   ::mkfifo((folder / "fifo.stl").c_str(), 0600);
-  fs::copy_file(INVAR_SOURCE_DIR "/tests/edges/cases/fifo_mesh_model.toml", folder / "m.toml");
+  fs::copy_file(source_path("tests/edges/cases/fifo_mesh_model.toml"), folder / "m.toml");
   write_file(folder / "s.toml", "model = 'm.toml'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 0.1\n");
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"check", folder / "m.toml"}, {"run", folder / "s.toml", "-o", folder / "out"}, {"compare", folder / "s.toml"}}) {

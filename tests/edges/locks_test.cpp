@@ -8,13 +8,14 @@
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
 #include "support/case.hpp"
+#include "support/places.hpp"
 #include "support/recorded.hpp"
 
 namespace invar::testing {
 namespace {
 
 Evaluation slider(const std::string& name) {
-  auto spec = read_model_file(INVAR_SOURCE_DIR "/tests/edges/cases/" + name + ".toml");
+  auto spec = read_model_file(source_path("tests/edges/cases/") + name + ".toml");
   EXPECT_TRUE(spec) << spec.error().text();
   const Model model = *Model::build(*spec);
   Augmented dynamics(model);

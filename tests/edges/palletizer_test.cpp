@@ -3,6 +3,7 @@
 // A machine whose controller knows it and starts on its reference: nothing is wrong, and its certificate says so.
 #include "invar/io/model_file.hpp"
 #include "support/case.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -33,7 +34,7 @@ TEST(Palletizer, OnItsReferenceHasAPerfectCertificate) {
 TEST(Palletizer, TellsALoadThatItsControllerDoesNotKnow) {
   Scenario s = read_case("edges", "palletizer");
   ASSERT_TRUE(s.model);
-  ModelSpec loaded = *read_model_file(std::string(INVAR_SOURCE_DIR "/tests/edges/cases/palletizer_model.toml"));
+  ModelSpec loaded = *read_model_file(source_path("tests/edges/cases/palletizer_model.toml"));
   loaded.payloads.push_back({"dust", "flange", Inertia{1e-7, Vec3(0.1, 0, -0.1), Mat3::Zero()}, {}});
   s.model = std::make_shared<const Model>(*Model::build(loaded));
   s.spec = std::make_shared<const ModelSpec>(loaded);

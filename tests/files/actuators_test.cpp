@@ -3,13 +3,14 @@
 
 #include "invar/io/model_file.hpp"
 #include "invar/io/scenario_parts.hpp"
+#include "support/places.hpp"
 
 namespace invar {
 namespace {
 
 // A crane with cylinders of its own, a frame at its tip and prismatic joints.
 const Model& model() {
-  static const Model model = std::move(*Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/hydraulic_crane.toml")));
+  static const Model model = std::move(*Model::build(*read_model_file(testing::source_path("models/hydraulic_crane.toml"))));
   return model;
 }
 

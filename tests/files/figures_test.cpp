@@ -15,6 +15,7 @@
 #include "invar/report/scene.hpp"
 #include "invar/run/run.hpp"
 #include "support/folder.hpp"
+#include "support/places.hpp"
 #include "support/unpacked.hpp"
 
 namespace invar::testing {
@@ -26,7 +27,7 @@ std::string with(const std::string& more, const std::string& integrator = "metho
   return "model = 'four_bar.toml'\n[integrator]\n" + integrator + "[time]\nend = 0.5\n" + more;
 }
 
-Result<Scenario> parsed(const std::string& text) { return parse_scenario(text, INVAR_SOURCE_DIR "/models/none.toml"); }
+Result<Scenario> parsed(const std::string& text) { return parse_scenario(text, source_path("models/none.toml")); }
 
 const char* const kCurve = "[[figure]]\nname = 'f'\n[[figure.panel]]\n";
 
@@ -380,7 +381,7 @@ TEST(RecordedRun, LoadsAreWhatActsFromOutside) {
 
 // References, errors and the places that they speak of agree with each other.
 TEST(RecordedRun, ErrorsAreDistancesFromReferences) {
-  auto s = read_scenario_file(INVAR_SOURCE_DIR "/scenarios/paper_a_closed_loop.toml");
+  auto s = read_scenario_file(source_path("scenarios/paper_a_closed_loop.toml"));
   ASSERT_TRUE(s) << s.error().text();
   s->end_time = 0.5;
   Recorded r;
@@ -409,7 +410,7 @@ TEST(RecordedRun, ErrorsAreDistancesFromReferences) {
 }
 
 TEST(Scene, SaysWhereAStiffnessBelongs) {
-  const auto s = read_scenario_file(INVAR_SOURCE_DIR "/scenarios/paper_c_impedance.toml");
+  const auto s = read_scenario_file(source_path("scenarios/paper_c_impedance.toml"));
   ASSERT_TRUE(s) << s.error().text();
   const Json scene = Json::parse(scene_json(*s));
   ASSERT_EQ(scene.at("ellipsoids").size(), 1u);

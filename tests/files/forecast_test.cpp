@@ -6,11 +6,12 @@
 #include "invar/io/scenario_file.hpp"
 #include "support/case.hpp"
 #include "support/outcome.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
 
-const std::string kPath = INVAR_SOURCE_DIR "/scenarios/here.toml";
+const std::string kPath = source_path("scenarios/here.toml");
 
 Scenario parsed(const std::string& text) {
   auto s = parse_scenario(text, kPath);

@@ -9,6 +9,7 @@
 #include "invar/mech/exactness.hpp"
 #include "support/campaign.hpp"
 #include "support/damage.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -132,7 +133,7 @@ TEST(FuzzStates, DamagedStatesPortsAndEffortsAreRefusedInWordsOrUsedButNeverCras
   Random random(seed(20240502));
   int refused = 0, accepted = 0;
   for (const char* file : {"all_joints", "bricard", "door", "paper_a_chain"}) {
-    const auto model = read_model(std::string(INVAR_SOURCE_DIR "/models/") + file + ".toml");
+    const auto model = read_model(source_path("models/") + file + ".toml");
     ASSERT_TRUE(model) << model.error().text();
     const Texts texts(*model);
     const std::vector<std::string> others = {texts.bodies, texts.joints, texts.port, texts.efforts};
@@ -149,7 +150,7 @@ TEST(FuzzStates, DamagedStatesPortsAndEffortsAreRefusedInWordsOrUsedButNeverCras
 }
 
 TEST(FuzzStates, KeptStatesPortsAndEffortsAreRefusedInWordsOrUsedButNeverCrash) {
-  const auto model = read_model(std::string(INVAR_SOURCE_DIR "/models/pendulum.toml"));
+  const auto model = read_model(source_path("models/pendulum.toml"));
   ASSERT_TRUE(model);
   for (const char* kind : {"state", "port", "efforts"})
     for (const auto& [name, text] : corpus(kind)) {
@@ -161,7 +162,7 @@ TEST(FuzzStates, KeptStatesPortsAndEffortsAreRefusedInWordsOrUsedButNeverCrash) 
 }
 
 TEST(FuzzStates, DeepNestingIsRefused) {
-  const auto model = read_model(std::string(INVAR_SOURCE_DIR "/models/pendulum.toml"));
+  const auto model = read_model(source_path("models/pendulum.toml"));
   ASSERT_TRUE(model);
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
   EXPECT_FALSE(start_from_json(*model, deep, "deep"));

@@ -7,11 +7,12 @@
 #include "invar/io/scenario_file.hpp"
 #include "support/campaign.hpp"
 #include "support/damage.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
 
-const std::string kFolder = std::string(INVAR_SOURCE_DIR "/scenarios/");
+const std::string kFolder = source_path("scenarios/");
 
 std::vector<std::string> all_scenarios() {
   std::vector<std::string> paths, texts;

@@ -3,11 +3,12 @@
 
 #include "invar/control/controller.hpp"
 #include "invar/io/scenario_file.hpp"
+#include "support/places.hpp"
 
 namespace invar {
 namespace {
 
-const std::string kPath = std::string(INVAR_SOURCE_DIR "/scenarios/test.toml");
+const std::string kPath = testing::source_path("scenarios/test.toml");
 
 std::string scenario(const std::string& model, const std::string& control,
                      const std::string& way = "formulation = 'natural'\n[integrator]\nmethod = 'conserving'\nstep = 0.01\n") {

@@ -5,6 +5,7 @@
 #include "invar/base/random.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "support/campaign.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 Result<Scenario> with_laws(const std::string& must) {
   return parse_scenario(
       "model = 'models/four_bar.toml'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 1\n[must]\n" + must,
-      INVAR_SOURCE_DIR "/s.toml");
+      source_path("s.toml"));
 }
 
 void expect_refused(const std::string& must, const std::string& words, const std::string& place = ":8:") {

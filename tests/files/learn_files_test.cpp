@@ -16,6 +16,7 @@
 #include "support/campaign.hpp"
 #include "support/damage.hpp"
 #include "support/folder.hpp"
+#include "support/places.hpp"
 #include "support/states.hpp"
 #include "support/unknown_load.hpp"
 
@@ -180,7 +181,7 @@ struct Written {
   void toml(const std::string& terms, const std::string& top = "", const std::string& third = "run3.csv") const {
     write_file(folder / "arm.toml", fmt::format("model = \"{}/models/paper_a_arm.toml\"\n{}\n[[data]]\nfile = \"run1.csv\"\n"
                                                 "[[data]]\nfile = \"run2.csv\"\n[[data]]\nfile = \"{}\"\nheld_out = true\n{}",
-                                                INVAR_SOURCE_DIR, top, third, terms));
+                                                source_path(), top, third, terms));
   }
   std::string refusal() const {
     const auto read = read_learn_file(folder / "arm.toml");
@@ -440,7 +441,7 @@ TEST(DataFiles, ActuatorsActWithTheirRecordedInputs) {
 // wrenches have the error in them, so that nothing would be found: refused.
 TEST(LearnFile, FindsTheGainOfAMountedActuatorFromARecording) {
   const Folder folder;
-  const std::string model = fmt::format("model = \"{}/models/pendulum.toml\"\n", INVAR_SOURCE_DIR);
+  const std::string model = fmt::format("model = \"{}/models/pendulum.toml\"\n", source_path());
   const std::string nozzle = "kind = \"force\", frame = \"tip\", direction = [1, 0, 0]";
   for (const char* frequency : {"0.31", "0.47"}) {
     const auto s = parse_scenario(
@@ -449,7 +450,7 @@ TEST(LearnFile, FindsTheGainOfAMountedActuatorFromARecording) {
                             "[[control]]\nname = \"arm\"\nlaw = \"computed_torque\"\nnominal = \"{}/models/pendulum.toml\"\n"
                             "actuators = [{{ {}, mounted = {{ gain = 0.8 }} }}]\n[[control.joints]]\njoint = \"hinge\"\n"
                             "reference = {{ kind = \"sine\", amplitude = 0.6, frequency = {} }}\nrate = 3\ndamping = 6\n",
-                            INVAR_SOURCE_DIR, nozzle, frequency),
+                            source_path(), nozzle, frequency),
         folder / "here.toml");
     ASSERT_TRUE(s) << s.error().text();
     LogWriter log(folder / fmt::format("{}.log", frequency), "");

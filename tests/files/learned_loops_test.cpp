@@ -9,6 +9,7 @@
 #include "invar/io/scenario_file.hpp"
 #include "invar/run/calibration.hpp"
 #include "support/folder.hpp"
+#include "support/places.hpp"
 #include "support/reference_loop.hpp"
 #include "support/states.hpp"
 
@@ -19,7 +20,7 @@ std::string scenario(const std::string& control, const std::string& more = "", c
   return fmt::format(
       "model = '{}/models/{}.toml'\n[time]\nend = 0.5\n[integrator]\nmethod = 'rk4'\nstep = 0.002\n{}\n[[control]]\nname = "
       "'arm'\n{}\n",
-      INVAR_SOURCE_DIR, model, more, control);
+      source_path(), model, more, control);
 }
 std::string task(const std::string& learned, const std::string& more = "") {
   return "law = 'task'\ngains = { rate = 10 }\n" + learned + "\n" + more +

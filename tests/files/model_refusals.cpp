@@ -7,6 +7,7 @@
 #include "invar/io/model_file.hpp"
 #include "invar/model/model.hpp"
 #include "support/folder.hpp"
+#include "support/places.hpp"
 
 namespace invar {
 namespace {
@@ -249,7 +250,7 @@ TEST(ModelFile, SyntaxErrorsHaveTheirPlace) {
 
 TEST(ModelFile, UnreadableFilesSayWhy) {
   EXPECT_EQ(read_model_file("/no/such/file.toml").error().text(), "/no/such/file.toml: no such file");
-  const auto directory = read_model_file(INVAR_SOURCE_DIR);
+  const auto directory = read_model_file(testing::source_path());
   ASSERT_FALSE(directory);
   EXPECT_NE(directory.error().what.find("directory"), std::string::npos);
   // A device may be endless, and is not read at all; of a large file reading stops at the limit.

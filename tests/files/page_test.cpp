@@ -16,6 +16,7 @@
 #include "invar/report/packed.hpp"
 #include "invar/report/scene.hpp"
 #include "support/folder.hpp"
+#include "support/places.hpp"
 #include "support/unpacked.hpp"
 
 namespace invar {
@@ -174,7 +175,7 @@ TEST(Page, OfNoRunIsRefusedInWords) {
 }
 
 TEST(Scene, DrawsWhatTheScenarioHas) {
-  const auto scenario = read_scenario_file(INVAR_SOURCE_DIR "/scenarios/arm_around_post.toml");
+  const auto scenario = read_scenario_file(testing::source_path("scenarios/arm_around_post.toml"));
   ASSERT_TRUE(scenario) << scenario.error().text();
   const Json scene = Json::parse(scene_json(*scenario));
   ASSERT_EQ(scene.at("bodies").size(), scenario->model->bodies().size());
@@ -183,7 +184,7 @@ TEST(Scene, DrawsWhatTheScenarioHas) {
   EXPECT_EQ(scene["joints"][0].at("parent"), -1);
   EXPECT_EQ(scene.at("obstacles").size(), 2u);
   EXPECT_EQ(scene["obstacles"][0].at("kind"), "capsule");
-  const auto crane = read_scenario_file(INVAR_SOURCE_DIR "/scenarios/crane_hydraulics.toml");
+  const auto crane = read_scenario_file(testing::source_path("scenarios/crane_hydraulics.toml"));
   ASSERT_TRUE(crane) << crane.error().text();
   const Json limits = Json::parse(scene_json(*crane)).at("limits");
   ASSERT_EQ(limits.size(), 4u);
@@ -203,7 +204,7 @@ TEST(Scene, ShowsAPayloadThatWasExchanged) {
   const auto scenario =
       parse_scenario("model = '../models/pendulum.toml'\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[time]\nend = 4\n" +
                          attach("1", "0.1") + detach("2") + attach("2", "0.3") + detach("3") + attach("3", "0.3"),
-                     INVAR_SOURCE_DIR "/scenarios/here.toml");
+                     testing::source_path("scenarios/here.toml"));
   ASSERT_TRUE(scenario) << scenario.error().text();
   const Json shapes = Json::parse(scene_json(*scenario)).at("bodies").at(0).at("shapes");
   ASSERT_EQ(shapes.size(), 3u) << shapes;

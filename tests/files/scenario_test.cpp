@@ -2,12 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "invar/io/scenario_file.hpp"
+#include "support/places.hpp"
 
 namespace invar {
 namespace {
 
 // Scenarios are read as if they lay in scenarios/, so that "../models" is where it should be.
-const std::string kPath = std::string(INVAR_SOURCE_DIR "/scenarios/test.toml");
+const std::string kPath = testing::source_path("scenarios/test.toml");
 
 std::string scenario(const std::string& rest, const std::string& integrator = "method = 'rk4'\nstep = 0.01\n") {
   return "model = '../models/pendulum.toml'\n" + rest + "\n[integrator]\n" + integrator;

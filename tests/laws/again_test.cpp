@@ -11,6 +11,7 @@
 #include "support/agreement.hpp"
 #include "support/campaign.hpp"
 #include "support/march.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -120,7 +121,7 @@ TEST(SolveAgain, EqualsAFreshSolveOfEveryRightSide) {
 // Cranks at 1e-3 rad: the elimination over the tree would lose 1e-10 and more (its pivots are squared sines), so the fronts have
 // taken over; they keep what the angle itself lets be known, u/1e-3, and their factors are the ones to keep.
 TEST(SolveAgain, StaysWithTheSolverThatWasSoundThere) {
-  const Model model = *Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml"));
+  const Model model = *Model::build(*read_model_file(source_path("models/parallelogram.toml")));
   Random random(432, 0);
   Unreduced keeps(model), forgets(model);
   for (const double theta : {0.3, 1e-3, 0.4}) {

@@ -17,6 +17,7 @@
 #include "invar/run/run.hpp"
 #include "support/march.hpp"
 #include "support/outcome.hpp"
+#include "support/places.hpp"
 #include "support/recorded.hpp"
 #include "support/states.hpp"
 
@@ -129,7 +130,7 @@ TEST(Branches, FourBarStaysOnItsOwnWhateverTheStepOrSaysThatItCannot) {
 // its tangent constant, and what replaces the rows exact; rounding enters over the sine of the nodes, 0.05 at least. On the other
 // branch cranks would differ by twice the sine.
 TEST(Branches, ParallelogramNeverBecomesAnAntiparallelogram) {
-  ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml");
+  ModelSpec spec = *read_model_file(source_path("models/parallelogram.toml"));
   Tried tried;
   for (const double theta : {-1.2, 0.5}) {
     spec.initial = {{"a", {-theta}}, {"b", {theta}}, {"c", {theta}}, {"d", {-theta}}};
@@ -234,7 +235,7 @@ TEST(Charts, OfNamedCoordinatesThatTurnBackAreLeftInTime) {
 
 // Paper B's manipulator falls until its cylinder is at its end, in every view of it; steps end within 1e-3 s beyond.
 TEST(Stops, EndARunIfItSaysSo) {
-  const auto read = read_scenario_file(INVAR_SOURCE_DIR "/scenarios/series_parallel.toml");
+  const auto read = read_scenario_file(source_path("scenarios/series_parallel.toml"));
   ASSERT_TRUE(read) << read.error().text();
   for (const char* formulation : {"augmented", "natural", "minimal"}) {
     Scenario s = *read;
@@ -259,8 +260,8 @@ TEST(Stops, EndARunIfItSaysSo) {
 }
 
 TEST(Stops, AreReadFromScenarioFiles) {
-  const std::string text = "model = '" INVAR_SOURCE_DIR
-                           "/models/series_parallel_plant.toml'\n[integrator]\nmethod = 'rk4'\nstep = 1e-3\n[time]\nend = 1\n";
+  const std::string text = "model = '" + source_path("models/series_parallel_plant.toml") +
+                           "'\n[integrator]\nmethod = 'rk4'\nstep = 1e-3\n[time]\nend = 1\n";
   EXPECT_FALSE(parse_scenario(text, "s.toml")->end_at_stops);
   EXPECT_FALSE(parse_scenario(text + "stops = 'push'\n", "s.toml")->end_at_stops);
   EXPECT_TRUE(parse_scenario(text + "stops = 'end'\n", "s.toml")->end_at_stops);
@@ -272,7 +273,7 @@ TEST(Stops, AreReadFromScenarioFiles) {
 // Through the flat position, where both branches meet, and away from it: the sides of a parallelogram stay parallel, so opposite
 // cranks have one angle. [initial] has them at -0.5; a start that names one of them travels from there.
 TEST(Branch, OfAStartIsThatOfInitial) {
-  const Model model = std::move(*Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml")));
+  const Model model = std::move(*Model::build(*read_model_file(source_path("models/parallelogram.toml"))));
   const auto a = static_cast<std::size_t>(*model.find_joint("a")), d = static_cast<std::size_t>(*model.find_joint("d"));
   for (const double angle : {-2.0, -1.2, -0.1, 0.1, 0.8, 1.2, 2.0}) {
     Start start(model);

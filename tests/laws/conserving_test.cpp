@@ -15,6 +15,7 @@
 #include "support/campaign.hpp"
 #include "support/march.hpp"
 #include "support/natural_samples.hpp"
+#include "support/places.hpp"
 #include "support/ride.hpp"
 
 namespace invar::testing {
@@ -183,7 +184,7 @@ TEST(Conserving, LinksWithoutMassMoveAsTheirJointsSay) {
 // is found is believed.
 TEST(Conserving, SettlesInFewPasses) {
   for (const auto& [name, most] : {std::pair{"ring7", 9.0}, {"ring20", 13.0}, {"stewart", 14.0}}) {
-    const Model model = *read_model(std::string(INVAR_SOURCE_DIR) + "/models/" + name + ".toml");
+    const Model model = *read_model(source_path("models/") + name + ".toml");
     const Ride r = ride(model, *make_consistent(model, place(model, JointState::initial(model))), "conserving", 2e-3, 500, {});
     ASSERT_TRUE(r.verdict.ok()) << name;
     EXPECT_LE(std::accumulate(r.iterations.begin(), r.iterations.end(), 0.0), most * static_cast<double>(r.steps)) << name;
@@ -194,7 +195,7 @@ TEST(Conserving, SettlesInFewPasses) {
 // terms of the energy, and the observer sums some ten of them: 1e-15 measured over 1500 lengths, and nearly all steps are taken
 // whole.
 TEST(Conserving, LongStepsOfALoopPassSingularConfigurations) {
-  const Model model = *read_model(std::string(INVAR_SOURCE_DIR) + "/models/parallelogram.toml");
+  const Model model = *read_model(source_path("models/parallelogram.toml"));
   const Bodies bodies = *make_consistent(model, place(model, JointState::initial(model)));
   long steps = 0, divided = 0;
   for (double h = 5e-3; h < 0.25; h *= 1.1) {

@@ -7,12 +7,13 @@
 
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
+#include "support/places.hpp"
 
 namespace invar {
 namespace {
 
 ModelSpec spec_of(const std::string& name) {
-  const auto spec = read_model_file(std::string(INVAR_SOURCE_DIR "/models/") + name + ".toml");
+  const auto spec = read_model_file(testing::source_path("models/") + name + ".toml");
   EXPECT_TRUE(spec);
   return *spec;
 }

@@ -10,12 +10,13 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/natural.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
 
 Model rubbing(const std::string& name, double level) {
-  ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/" + name + ".toml");
+  ModelSpec spec = *read_model_file(source_path("models/") + name + ".toml");
   for (JointSpec& joint : spec.joints)
     if (joint.kind == JointKind::Revolute) joint.friction = {level};
   return *Model::build(spec);

@@ -10,6 +10,7 @@
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
 #include "support/newton_euler.hpp"
+#include "support/places.hpp"
 #include "support/redescribed.hpp"
 
 namespace invar::testing {
@@ -17,7 +18,7 @@ namespace {
 
 /// The mechanism of a file at its start, at rest and without load.
 Sample still(const std::string& file, bool gravity) {
-  ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/" + file + ".toml");
+  ModelSpec spec = *read_model_file(source_path("models/") + file + ".toml");
   if (!gravity) spec.gravity.setZero();
   Model model = build(spec);
   Bodies bodies = *make_consistent(model, place(model, JointState::initial(model)), 1e-12);

@@ -11,6 +11,7 @@
 #include "invar/run/run.hpp"
 #include "support/campaign.hpp"
 #include "support/case.hpp"
+#include "support/places.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -169,7 +170,7 @@ TEST(NaturalRefusals, OfInertiaAreThoseOfTheUnreducedEquations) {
 // Legs of nothing under a platform: 18 bodies without any inertia, held by six balls. Methods of order two and four with steps of
 // 1 ms over 0.1 s: a thousandth of the way is (w h)²/12 of the second order with w up to 100 rad/s of the legs' springs.
 TEST(NaturalRefusals, DoNotTouchAStewartPlatformWithMasslessLegs) {
-  ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/stewart.toml");
+  ModelSpec spec = *read_model_file(source_path("models/stewart.toml"));
   for (BodySpec& body : spec.bodies)
     if (body.name != "platform") body.inertia.mass = 0, body.inertia.I_C.setZero();
   Memory judge;

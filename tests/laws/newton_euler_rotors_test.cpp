@@ -10,6 +10,7 @@
 #include "support/campaign.hpp"
 #include "support/case.hpp"
 #include "support/newton_euler.hpp"
+#include "support/places.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -59,7 +60,7 @@ TEST(NewtonEuler, WeighRotorsOfJointsThatCloseLoops) {
 
 // A drive's effort is recorded, and balances: with it a millionth off, the recording is condemned.
 TEST(RecordedSamples, AreInBalanceOnlyWithTheEffortsOfTheirDrives) {
-  auto s = read_scenario_file(INVAR_SOURCE_DIR "/scenarios/four_bar_driven.toml");
+  auto s = read_scenario_file(source_path("scenarios/four_bar_driven.toml"));
   ASSERT_TRUE(s) << s.error().text();
   s->end_time = 0.2, s->laws.clear(), s->sampling.steps = 10;
   s->sampling.what.accelerations = s->sampling.what.loads = true;

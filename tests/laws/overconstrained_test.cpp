@@ -20,6 +20,7 @@
 #include "support/campaign.hpp"
 #include "support/linkages.hpp"
 #include "support/march.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -221,7 +222,7 @@ class Turns {
 // Bricard's rectangular linkage, thrown without weight: its motion is a closed curve, which it runs through again and again, with
 // the same energy. Six hinges, 30 rows of rank 29; steps of 20 ms at about 2 rad/s.
 TEST(Overconstrained, BricardGoesRoundAHundredTimes) {
-  auto spec = read_model_file(INVAR_SOURCE_DIR "/tests/reference/cases/a04_bricard.toml");
+  auto spec = read_model_file(source_path("tests/reference/cases/a04_bricard.toml"));
   ASSERT_TRUE(spec) << spec.error().text();
   spec->gravity.setZero();
   for (JointSpec& joint : spec->joints) joint.cut = joint.independent = false;

@@ -8,13 +8,14 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "support/campaign.hpp"
+#include "support/places.hpp"
 #include "support/redescribed.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
 namespace {
 
-ModelSpec shipped(const std::string& name) { return *read_model_file(INVAR_SOURCE_DIR "/models/" + name + ".toml"); }
+ModelSpec shipped(const std::string& name) { return *read_model_file(source_path("models/") + name + ".toml"); }
 std::string reason(const ModelSpec& spec) { return why_not_planar(build(spec)); }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

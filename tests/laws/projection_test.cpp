@@ -12,6 +12,7 @@
 #include "invar/mech/augmented.hpp"
 #include "support/campaign.hpp"
 #include "support/dense_kkt.hpp"
+#include "support/places.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -135,7 +136,7 @@ TEST(ConsistentStart, MeetsTheConstraintsOnBothLevels) {
 // Fifty joints off by up to 0.05 rad each leave a gap of a metre and more: too far for whole Newton steps in one case of 200.
 TEST(ConsistentStart, IsReachedFromFarAway) {
   for (const char* file : {"ring7", "ring20", "ring50"}) {
-    const Model model = build(*read_model_file(std::string(INVAR_SOURCE_DIR "/models/") + file + ".toml"));
+    const Model model = build(*read_model_file(source_path("models/") + file + ".toml"));
     for (int i = 0; i < cases(100); ++i) {
       Random random(seed(2024), static_cast<std::uint64_t>(i));
       JointState joints = JointState::initial(model);

@@ -9,6 +9,7 @@
 #include "invar/io/scenario_file.hpp"
 #include "support/campaign.hpp"
 #include "support/outcome.hpp"
+#include "support/places.hpp"
 #include "support/recorded.hpp"
 #include "support/states.hpp"
 
@@ -173,7 +174,7 @@ TEST(Run, SpringsRememberWholeTurns) {
 TEST(Run, SaysWhenASingularConfigurationIsPassed) {
   // The parallelogram swings through its flat position, 1e-3 s at a time: the cranks are flat at a zero of theta, which energy
   // gives (theta' of some 4 rad/s there), so no step meets it closely.
-  const auto scenario = read_scenario_file(INVAR_SOURCE_DIR "/scenarios/parallelogram.toml");
+  const auto scenario = read_scenario_file(source_path("scenarios/parallelogram.toml"));
   ASSERT_TRUE(scenario) << scenario.error().text();
   const Outcome outcome = outcome_of(*scenario);
   EXPECT_EQ(metric(outcome, "singular_passages"), 3);
@@ -183,7 +184,7 @@ TEST(Run, SaysWhenASingularConfigurationIsPassed) {
 
 TEST(Run, SaysNothingWhereNoneIsPassed) {
   for (const char* name : {"four_bar", "ring7", "stewart"}) {
-    auto scenario = read_scenario_file(std::string(INVAR_SOURCE_DIR "/scenarios/") + name + ".toml");
+    auto scenario = read_scenario_file(source_path("scenarios/") + name + ".toml");
     ASSERT_TRUE(scenario) << scenario.error().text();
     scenario->end_time = std::min(scenario->end_time, scenario->start_time + 1);
     EXPECT_TRUE(outcome_of(*scenario).notes.empty()) << name;

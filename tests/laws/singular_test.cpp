@@ -10,12 +10,13 @@
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
 #include "support/newton_euler.hpp"
+#include "support/places.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
 namespace {
 
-ModelSpec parallelogram() { return *read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml"); }
+ModelSpec parallelogram() { return *read_model_file(source_path("models/parallelogram.toml")); }
 
 /// Cranks at the angle theta above the ground line, at rest. Hinges turn about +y: up is negative.
 Bodies raised(const Model& model, double theta) {

@@ -10,6 +10,7 @@
 #include "support/agreement.hpp"
 #include "support/campaign.hpp"
 #include "support/newton_euler.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -24,7 +25,7 @@ struct Seen {
 };
 
 Seen evaluate(const std::string& name) {
-  const ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/" + name + ".toml");
+  const ModelSpec spec = *read_model_file(source_path("models/") + name + ".toml");
   Seen seen{spec, build(spec), {}, {}};
   Augmented dynamics(seen.model);
   State x;
@@ -124,7 +125,7 @@ TEST(Verdicts, AreSquaresOfSelfStressesAlongTheAxesOfTheFile) {
 // motion, which the motion determines, and one across it, which it does not.
 TEST(Verdicts, TellAComparisonTheSameInEveryDescription) {
   Random random(seed(97200));
-  const ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/four_bar.toml");
+  const ModelSpec spec = *read_model_file(source_path("models/four_bar.toml"));
   const Model plain = build(spec);
   const DeterminedAxes axes(plain, Start(plain));
   for (int k = 0; k < cases(20); ++k) {

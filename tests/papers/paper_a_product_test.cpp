@@ -11,6 +11,7 @@
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/energy.hpp"
 #include "support/newton_euler.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -52,7 +53,7 @@ TEST(TwoRods, TransverseMomentNeedsAJointForceOfThreeEighths) {
 
 // The open loop with projection: gaps at round-off, linear momentum constant outside the pulses.
 TEST(OpenLoop, ProjectionKeepsJointsClosedToRoundOff) {
-  const Model model = *Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/paper_a_chain.toml"));
+  const Model model = *Model::build(*read_model_file(source_path("models/paper_a_chain.toml")));
   Augmented dynamics(model);
   System system(dynamics);
   DisturbanceSpec push;

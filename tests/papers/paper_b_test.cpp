@@ -11,6 +11,7 @@
 #include "invar/mech/minimal/partition.hpp"
 #include "invar/run/start.hpp"
 #include "support/newton_euler.hpp"
+#include "support/places.hpp"
 
 namespace invar {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 constexpr double kL0 = 0.35, kl0 = 0.425, kL = 2;
 
 ModelSpec shipped(const char* name) {
-  std::string path = INVAR_SOURCE_DIR;
+  std::string path = testing::source_path();
   path += "/models/";
   path += name;
   path += ".toml";

@@ -15,6 +15,7 @@
 #include "invar/mech/planar_chain.hpp"
 #include "support/campaign.hpp"
 #include "support/newton_euler.hpp"
+#include "support/places.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -321,7 +322,7 @@ TEST(PaperCChain, RefusesWhatIsNoChainAndSaysWhy) {
     return chain ? std::string() : chain.error().what;
   };
   const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
-  const ModelSpec pendulum = *read_model_file(INVAR_SOURCE_DIR "/models/paper_c_pendulum.toml");
+  const ModelSpec pendulum = *read_model_file(source_path("models/paper_c_pendulum.toml"));
   EXPECT_EQ(reason(pendulum), "");
   ModelSpec s = pendulum;
   s.joints[2].parent = "link1";
@@ -332,15 +333,15 @@ TEST(PaperCChain, RefusesWhatIsNoChainAndSaysWhy) {
   EXPECT_TRUE(has(reason(s), "rotor")) << reason(s);
   s = pendulum, s.bodies[1].inertia.p_BC.setZero();
   EXPECT_TRUE(has(reason(s), "'link2' lies on its joint")) << reason(s);
-  s = *read_model_file(INVAR_SOURCE_DIR "/models/four_bar.toml");
+  s = *read_model_file(source_path("models/four_bar.toml"));
   EXPECT_TRUE(has(reason(s), "hinge")) << reason(s);
-  s = *read_model_file(INVAR_SOURCE_DIR "/models/parallelogram.toml");
+  s = *read_model_file(source_path("models/parallelogram.toml"));
   EXPECT_TRUE(has(reason(s), "closes a loop")) << reason(s);
   EXPECT_FALSE(PlanarChain::of(build(pendulum), "no_such_frame"));
 }
 
 TEST(PaperCChain, TableTwoHasItsNumbers) {
-  const Model model = *Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/paper_c_springs.toml"));
+  const Model model = *Model::build(*read_model_file(source_path("models/paper_c_springs.toml")));
   const PlanarChain chain = *PlanarChain::of(model);
   EXPECT_EQ(chain.links(), 3);
   const VecX xi = chain.xi_from_angles(VecX::Zero(3));

@@ -12,6 +12,7 @@
 #include "invar/mech/natural.hpp"
 #include "invar/mech/planar_chain.hpp"
 #include "support/march.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -23,7 +24,7 @@ struct Errors {
 };
 
 Errors after_ten_seconds(const std::string& name, const char* method, const StepperOptions& stepper, double h) {
-  const Model model = *Model::build(*read_model_file(INVAR_SOURCE_DIR "/models/paper_c_" + name + ".toml"));
+  const Model model = *Model::build(*read_model_file(source_path("models/paper_c_") + name + ".toml"));
   const PlanarChain chain = *PlanarChain::of(model);
   Natural formulation(model);
   System system(formulation);

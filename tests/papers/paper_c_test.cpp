@@ -7,11 +7,12 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/tendons.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
 
-ModelSpec spec(const std::string& name) { return *read_model_file(INVAR_SOURCE_DIR "/models/paper_c_" + name + ".toml"); }
+ModelSpec spec(const std::string& name) { return *read_model_file(source_path("models/paper_c_") + name + ".toml"); }
 
 double stored(const ModelSpec& s) {
   const Model model = *Model::build(s);

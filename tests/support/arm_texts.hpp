@@ -5,11 +5,12 @@
 #include <string>
 
 #include "invar/io/scenario_file.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing::arm_texts {
 
 /// Texts of scenarios in which an arm is controlled. They are read as if they lay in scenarios/.
-inline const std::string kPath = INVAR_SOURCE_DIR "/scenarios/here.toml";
+inline const std::string kPath = source_path("scenarios/here.toml");
 
 /// With what a [[control]] table says, and tables after it.
 inline std::string scenario(const std::string& control, const std::string& more = "") {

@@ -6,6 +6,7 @@
 
 #include "invar/io/scenario_file.hpp"
 #include "invar/run/run.hpp"
+#include "support/places.hpp"
 #include "support/recorded.hpp"
 
 namespace invar::testing {
@@ -13,7 +14,7 @@ namespace invar::testing {
 /// A scenario file of the suite `suite` (tests/<suite>/cases/<name>.toml), computed by another method where one is named.
 inline Scenario read_case(const std::string& suite, const std::string& name, const std::string& formulation = {},
                           const std::string& integrator = {}, double step = 0) {
-  auto read = read_scenario_file(std::string(INVAR_SOURCE_DIR "/tests/") + suite + "/cases/" + name + ".toml");
+  auto read = read_scenario_file(source_path("tests/") + suite + "/cases/" + name + ".toml");
   if (!read) {
     ADD_FAILURE() << read.error().text();
     return {};

@@ -7,6 +7,7 @@
 
 #include "invar/base/random.hpp"
 #include "support/model_texts.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 
@@ -76,7 +77,7 @@ inline std::string drawn(const std::string& text, const std::vector<std::string>
 /// The kept inputs of one kind, tests/files/corpus/<kind>-*, as (name, text), in alphabetical order.
 inline std::vector<std::pair<std::string, std::string>> corpus(const std::string& kind) {
   std::vector<std::pair<std::string, std::string>> all;
-  for (const auto& entry : std::filesystem::directory_iterator(INVAR_SOURCE_DIR "/tests/files/corpus"))
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("tests/files/corpus")))
     if (const std::string name = entry.path().filename().string(); name.rfind(kind + "-", 0) == 0)
       all.emplace_back(name, file_text(entry.path().string()));
   std::sort(all.begin(), all.end());

@@ -8,6 +8,7 @@
 #include "invar/mech/kinematics.hpp"
 #include "support/campaign.hpp"
 #include "support/moving_mechanisms.hpp"
+#include "support/places.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -19,8 +20,7 @@ JointCase drawn_loop(int k) {
                                        "slider_crank", "series_parallel_plant", "stewart"};
   const std::string name = kNames[k % 6];
   Random random(9101, static_cast<std::uint64_t>(k));
-  JointCase out{*read_model_file(INVAR_SOURCE_DIR "/models/" + name + ".toml"), shipped(name).start,
-                std::to_string(k) + ": " + name};
+  JointCase out{*read_model_file(source_path("models/") + name + ".toml"), shipped(name).start, std::to_string(k) + ": " + name};
   for (std::size_t b = 0; b < out.spec.bodies.size(); ++b) {
     Inertia& inertia = out.spec.bodies[b].inertia;
     BodyState& at = out.start[b];

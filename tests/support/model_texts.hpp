@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "support/places.hpp"
+
 namespace invar::testing {
 
 /// Paths of all model files that ship with the library, in alphabetical order.
 inline std::vector<std::string> model_paths() {
   std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(INVAR_SOURCE_DIR "/models"))
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("models")))
     if (entry.path().extension() == ".toml") paths.push_back(entry.path().string());
   std::sort(paths.begin(), paths.end());
   return paths;

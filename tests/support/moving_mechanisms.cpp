@@ -4,6 +4,7 @@
 #include "invar/base/check.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 namespace {
@@ -102,7 +103,7 @@ Moving free_chain() {
 }
 
 Moving shipped(const std::string& name, const std::vector<double>& rates) {
-  const ModelSpec spec = *read_model_file(INVAR_SOURCE_DIR "/models/" + name + ".toml");
+  const ModelSpec spec = *read_model_file(source_path("models/") + name + ".toml");
   const Model model = built(spec);
   JointState joints = JointState::initial(model);
   for (std::size_t k = 0; k < rates.size(); ++k) joints.v[static_cast<Eigen::Index>(k)] = rates[k];

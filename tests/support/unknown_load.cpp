@@ -7,6 +7,7 @@
 #include "invar/geom/rotation.hpp"
 #include "invar/io/model_file.hpp"
 #include "invar/learn/motion_factor.hpp"
+#include "support/places.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -68,7 +69,7 @@ void turn(const std::vector<Wave>& rates, double from, double to, std::vector<Qu
 
 UnknownLoad UnknownLoad::reference() {
   UnknownLoad u;
-  u.nominal = *read_model_file(std::string(INVAR_SOURCE_DIR) + "/models/paper_a_arm.toml");
+  u.nominal = *read_model_file(source_path("models/paper_a_arm.toml"));
   u.payload.mass = 0.6;
   u.payload.p_BC = Vec3(0.35, 0.1, -0.05);
   u.payload.I_C = Vec3(0.02, 0.015, 0.01).asDiagonal();
