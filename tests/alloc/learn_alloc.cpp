@@ -16,7 +16,7 @@ TEST(LearnedLoad, NeverCallsTheHeap) {
   const DataSet data = excited(u, 17500, 1, 4, 0);
   auto learned = std::make_shared<Learned>();
   learned->bodies = names_of(model->bodies()), learned->joints = names_of(model->joints());
-  for (const Body& b : model->bodies()) learned->points.push_back(b.inertia.p_BC);
+  learned->nominal = numbers_of(*model);
   learned->obstacles = {"post"};
   for (const TermKind kind : {TermKind::JointViscous, TermKind::JointCoulomb, TermKind::JointStiffness, TermKind::JointOffset,
                               TermKind::Drag, TermKind::Obstacle, TermKind::Fourier, TermKind::Network}) {

@@ -58,7 +58,7 @@ TEST(Learn, FindsTheDampingOfAPendulumAndWritesIt) {
   EXPECT_NEAR(out["coefficients"][0]["value"].get<double>(), 0.4, 1e-8);
   EXPECT_LT(out["held_out_error"].get<double>(), 1e-6);
   const json file = json::parse(read_file(s.folder / "learn.learned.json"));
-  EXPECT_EQ(file["invar_learned"], 1);
+  EXPECT_EQ(file["invar_learned"], 2);
   EXPECT_EQ(file["edits"][0]["kind"], "set_passive");
   EXPECT_NEAR(file["edits"][0]["damping"][0].get<double>(), 0.4, 1e-8);
   EXPECT_TRUE(file["load"].empty());
@@ -99,8 +99,9 @@ TEST(Learn, JudgesOnRunsThatNothingElseHasSeenAndMakesAPage) {
 
 // A learned model with nothing in it.
 constexpr const char* kNothing =
-    "{\"invar_learned\": 1, \"model\": \"arm\", \"bodies\": [], \"joints\": [], \"learned\": false, \"points\": [], "
-    "\"obstacles\": [], \"inputs\": [], \"edits\": [], \"load\": [], \"from\": {\"data\": \"0000000000000000\", \"seed\": "
+    "{\"invar_learned\": 2, \"model\": \"arm\", \"bodies\": [], \"joints\": [], \"learned\": false, \"nominal\": "
+    "{\"inertias\": [], \"passives\": []}, \"obstacles\": [], \"inputs\": [], \"edits\": [], \"load\": [], \"from\": {\"data\": "
+    "\"0000000000000000\", \"seed\": "
     "\"0000000000000001\", \"training\": [], \"held_out\": [], \"samples\": 0, \"window\": 0, \"strengths\": [], "
     "\"training_error\": 1, \"held_out_error\": 1, \"noise\": 0}, \"undetermined\": [], \"notes\": []}";
 

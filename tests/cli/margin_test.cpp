@@ -135,12 +135,13 @@ TEST(CalibrateVerb, RefusesAFamilyThatSettlesForDifferentTimes) {
 
 TEST(CalibrateVerb, WritesTheBoundIntoALearnedModel) {
   const Folder folder;
-  const std::string file = written(
-      folder, "p.learned.json",
-      "{\"invar_learned\": 1, \"model\": \"pendulum\", \"bodies\": [], \"joints\": [], \"learned\": false, \"points\": [], "
-      "\"obstacles\": [], \"inputs\": [], \"edits\": [], \"load\": [], \"from\": {\"data\": \"0000000000000000\", \"seed\": "
-      "\"0000000000000001\", \"training\": [], \"held_out\": [], \"samples\": 0, \"window\": 0, \"strengths\": [], "
-      "\"training_error\": 1, \"held_out_error\": 1, \"noise\": 0}, \"undetermined\": [], \"notes\": []}");
+  const std::string file =
+      written(folder, "p.learned.json",
+              "{\"invar_learned\": 2, \"model\": \"pendulum\", \"bodies\": [], \"joints\": [], \"learned\": false, \"nominal\": "
+              "{\"inertias\": [], \"passives\": []}, \"obstacles\": [], \"inputs\": [], \"edits\": [], \"load\": [], \"from\": "
+              "{\"data\": \"0000000000000000\", \"seed\": "
+              "\"0000000000000001\", \"training\": [], \"held_out\": [], \"samples\": 0, \"window\": 0, \"strengths\": [], "
+              "\"training_error\": 1, \"held_out_error\": 1, \"noise\": 0}, \"undetermined\": [], \"notes\": []}");
   const std::string run =
       written(folder, "run.toml", pendulum(15, "bound = { after = 0.5 }") + "[[effort]]\njoint = 'hinge'\nvalue = 1\n");
   const Ended e = invar({"calibrate", run, "--confidence", "0.5", "--into", file, "--json"});

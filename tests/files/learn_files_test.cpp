@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "invar/io/hdf5.hpp"
@@ -93,8 +95,8 @@ TEST(LearnedFile, IsRefusedWithPlaceAndRemedy) {
   ASSERT_EQ(refusal(good), "accepted");
   EXPECT_NE(refusal(good.substr(0, good.size() / 2)).find("the file was cut off; write it anew"), std::string::npos)
       << refusal(good.substr(0, good.size() / 2));
-  EXPECT_NE(refusal(replaced(good, "\"invar_learned\": 1", "\"invar_learned\": 2"))
-                .find("is of version 2, this program reads version 1; learn anew"),
+  EXPECT_NE(refusal(replaced(good, "\"invar_learned\": 2", "\"invar_learned\": 1"))
+                .find("is of version 1, this program reads version 2; learn anew"),
             std::string::npos);
   EXPECT_NE(refusal("{}").find("is not a learned model"), std::string::npos);
   EXPECT_NE(refusal(replaced(good, "\"drag\"", "\"drug\"")).find("/load/1/kind: 'drug' is unknown to this version"),
@@ -102,6 +104,13 @@ TEST(LearnedFile, IsRefusedWithPlaceAndRemedy) {
       << refusal(replaced(good, "\"drag\"", "\"drug\""));
   EXPECT_NE(
       refusal(replaced(good, "\"noise\": ", "\"noise\": null, \"was\": ")).find("/from/noise: expected a number, found null"),
+      std::string::npos);
+  EXPECT_NE(refusal(replaced(good, "\"noise\": ", "\"nois\": 0, \"noise\": "))
+                .find("/from/nois: the key is unknown; did you mean 'noise'?"),
+            std::string::npos)
+      << refusal(replaced(good, "\"noise\": ", "\"nois\": 0, \"noise\": "));
+  EXPECT_NE(
+      refusal(replaced(good, "\"noise\": ", "\"noise\": 7, \"noise\": ")).find("the key 'noise' stands twice in one object"),
       std::string::npos);
   EXPECT_NE(refusal(replaced(good, "\"runs\": 20", "\"runs\": 2")).find("0.9 takes 9 runs"), std::string::npos);
   EXPECT_NE(refusal(replaced(good, "\"settling\": 4", "\"settling\": -4")).find("no negative time"), std::string::npos);
@@ -224,6 +233,90 @@ TEST(LearnFile, RefusesWithPlaceAndRemedy) {
   nan.replace(nan.rfind(','), std::string::npos, ",nan\n");
   write_file(w.folder / "run3.csv", nan);
   EXPECT_NE(w.refusal().find("run3.csv:13"), std::string::npos) << w.refusal();
+}
+
+// A vector with components missing is none, whatever would be taken for the rest; columns that nothing reads are named.
+TEST(DataFiles, TablesHaveWholeVectorsAndNoStrangers) {
+  const Written w(kDrag);
+  const std::string good = table_of(w.model, w.data.runs[2]);
+  const auto read = [&](const std::string& text) {
+    write_file(w.folder / "table.csv", text);
+    return read_run(w.model, w.folder / "table.csv", {});
+  };
+  const auto whole = read(good);
+  ASSERT_TRUE(whole) << whole.error().text();
+  EXPECT_EQ(whole->remark, "");
+  const auto half = read(replaced(good, "body3.fy", "body3.lateral"));
+  ASSERT_FALSE(half);
+  EXPECT_NE(half.error().text().find("table.csv:1: there is a column 'body3.fx', but none 'body3.fy'"), std::string::npos)
+      << half.error().text();
+  std::string without = good;
+  for (const char* axis : {"x", "y", "z"})
+    without = replaced(without, fmt::format("body3.f{}", axis), fmt::format("body3.F{}", axis));
+  const auto strange = read(without);
+  ASSERT_TRUE(strange) << strange.error().text();
+  EXPECT_NE(strange->remark.find("has columns that say nothing here: 'body3.Fx', 'body3.Fy', 'body3.Fz'"), std::string::npos)
+      << strange->remark;
+  EXPECT_NE(strange->remark.find("did you mean"), std::string::npos) << strange->remark;
+  EXPECT_EQ(strange->samples[0].port[2].force.norm(), 0);
+  const auto description = read_run(w.model, w.folder / "arm.toml", {});
+  ASSERT_FALSE(description);
+  EXPECT_NE(description.error().text().find("name the directory that `invar run` wrote"), std::string::npos)
+      << description.error().text();
+}
+
+// What no measurement of this mechanism can be is refused with run and sample, before anything is learned from it.
+TEST(DataSets, AreRefusedWithRunAndSample) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const Model model = build(u.nominal);
+  const DataSet good = excited(u, 17433, 2, 6, 0.05);
+  ASSERT_TRUE(check(good, model));
+  const auto refused = [&](auto&& change) {
+    DataSet data = good;
+    data.runs[1].name = "second";
+    change(data);
+    const auto fine = check(data, model);
+    return fine ? std::string("accepted") : fine.error().text();
+  };
+  const auto expect = [&](const char* words, auto&& change) {
+    const std::string said = refused(change);
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+  };
+  EXPECT_EQ(refused([](DataSet&) {}), "accepted");
+  expect("there are no runs to learn from", [](DataSet& d) { d.runs.clear(); });
+  expect("'second'", [](DataSet& d) { d.runs[1].samples.clear(); });
+  expect("sample 4 of run 'second': time runs from",
+         [](DataSet& d) { std::swap(d.runs[1].samples[2].t, d.runs[1].samples[3].t); });
+  expect("sample 2 of run 'second': a number is not finite",
+         [](DataSet& d) { d.runs[1].samples[1].port[3].moment.y() = std::nan(""); });
+  expect("sample 2 of run 'second': a number is beyond 1e15",
+         [](DataSet& d) { d.runs[1].samples[1].accelerations[3].a_WC.y() = -1e16; });
+  expect("the quaternion of body 'body2' has norm", [](DataSet& d) { d.runs[1].samples[1].bodies[1].q_WB.coeffs() *= 1.01; });
+  expect("efforts, the model", [](DataSet& d) { d.runs[1].samples[1].efforts.conservativeResize(3); });
+  // Poses of another mechanism: a body half of its own length away.
+  expect("sample 5 of run 'second': joint '", [](DataSet& d) { d.runs[1].samples[4].bodies[3].p_WC.x() += 0.4; });
+  // A run counts once.
+  expect("are the same, number by number", [](DataSet& d) { d.runs[1].samples = d.runs[0].samples; });
+}
+
+// Joints that noise of measured poses opens a little are learned from, and that is said.
+TEST(DataSets, OpenJointsAreSaid) {
+  const Written w;
+  DataSet data = w.data;
+  const auto notes = [&] {
+    LearnSpec spec;
+    spec.terms = {term(TermKind::Drag)};
+    const auto result = learn(w.load.nominal, w.model, data, spec);
+    EXPECT_TRUE(result) << (result ? "" : result.error().text());
+    return result ? result->learned.notes : std::vector<std::string>();
+  };
+  const auto says_open = [](const std::vector<std::string>& all) {
+    return std::any_of(all.begin(), all.end(),
+                       [](const std::string& s) { return s.find("is open by up to") != std::string::npos; });
+  };
+  EXPECT_FALSE(says_open(notes()));
+  data.runs[1].samples[3].bodies[2].p_WC.z() += 0.02;
+  EXPECT_TRUE(says_open(notes()));
 }
 
 TEST(LearnFile, LearnsWhatItIsToldAndSaysHowWell) {

@@ -39,7 +39,7 @@ struct Written {
     EXPECT_TRUE(write_learned_file(folder / "generic.json", generic));
     const std::string text = read_file(folder / "drag.json");
     write_file(folder / "cut.json", text.substr(0, text.size() / 2));
-    const std::string version = "\"invar_learned\": 1";
+    const std::string version = "\"invar_learned\": 2";
     write_file(folder / "future.json", std::string(text).replace(text.find(version), version.size(), "\"invar_learned\": 9"));
     Learned inputs = drag;
     inputs.terms[0].kind = TermKind::ActuatorGain;
@@ -84,6 +84,34 @@ TEST(LearnedLoops, TakeTheFileAsItIs) {
   const auto found = calibrate({*family, *family, *family}, "", 0.7);
   ASSERT_TRUE(found) << found.error().text();
   EXPECT_GT(found->bound, 0);
+}
+
+// What was learned is the rest of the nominal model that it was learned on: beside another one it is said which number differs.
+TEST(LearnedLoops, SayThatTheNominalModelIsAnotherOne) {
+  const Written w;
+  const auto remarks = [&](auto&& change) {
+    Learned other = w.drag;
+    change(other.nominal);
+    EXPECT_TRUE(write_learned_file(w.folder / "other.json", other));
+    const auto s = parse_scenario(scenario(task("learned = { file = 'other.json' }")), w.place());
+    EXPECT_TRUE(s) << (s ? "" : s.error().text());
+    std::string all;
+    if (s) all = fmt::format("{}", fmt::join(s->controllers[0].law(*s->controllers[0].nominal)->notes(), "; "));
+    return all;
+  };
+  const auto expect = [&](const char* words, auto&& change) {
+    const std::string said = remarks(change);
+    EXPECT_NE(said.find("it was learned on another nominal model"), std::string::npos) << said;
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+  };
+  EXPECT_EQ(remarks([](NominalNumbers&) {}).find("another nominal model"), std::string::npos);
+  expect("'body2' weighs", [](NominalNumbers& n) { n.inertias[1].mass *= 1.01; });
+  expect("the centre of mass of 'body3'", [](NominalNumbers& n) { n.inertias[2].p_BC.y() += 1e-3; });
+  expect("the moments of inertia of 'body4'", [](NominalNumbers& n) { n.inertias[3].I_C(0, 0) *= 1.001; });
+  expect("the damping of joint", [](NominalNumbers& n) {
+    for (auto& joint : n.passives)
+      if (!joint.empty()) return void(joint[0].damping += 0.1);
+  });
 }
 
 // Loops that are tried have the gains that are told about them: none is changed on the way.

@@ -107,7 +107,7 @@ std::shared_ptr<Learned> learned_by_hand(const ModelSpec& nominal, std::vector<E
   out->learned = true;
   out->model = nominal.name;
   out->bodies = names_of(model.bodies()), out->joints = names_of(model.joints());
-  for (const Body& b : model.bodies()) out->points.push_back(b.inertia.p_BC);
+  out->nominal = numbers_of(model);
   out->edits = std::move(edits);
   out->coefficients = drag;
   if (drag.size() == 0) return out;

@@ -102,14 +102,15 @@ Result<CsvTable> CsvTable::read(const std::string& path, std::size_t max_bytes) 
 
 std::string CsvTable::where(std::size_t row) const { return fmt::format("{}:{}", file_, lines_[row]); }
 
+std::string CsvTable::where_header() const { return fmt::format("{}:{}", file_, header_); }
+
 Result<std::vector<double>> CsvTable::column(const std::string& name) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) {
     std::string hint = did_you_mean(name, names_), all;
     for (const std::string& other : names_) all += (all.empty() ? "" : ", ") + shown(other);
     if (hint.empty()) hint = "; columns are " + shown(all, 200);
-    return fail(ErrorKind::Syntax, fmt::format("there is no column '{}'{}", shown(name), hint),
-                fmt::format("{}:{}", file_, header_));
+    return fail(ErrorKind::Syntax, fmt::format("there is no column '{}'{}", shown(name), hint), where_header());
   }
   const auto c = static_cast<std::size_t>(found - names_.begin());
   std::vector<double> out(rows());

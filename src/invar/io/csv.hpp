@@ -24,6 +24,7 @@ class CsvTable {
   Result<std::vector<double>> column(const std::string& name) const;
   /// "file:line" of a row.
   std::string where(std::size_t row) const;
+  std::string where_header() const;
 
  private:
   std::string file_;

@@ -277,6 +277,37 @@ class Recording {
   bool wrenches_ = false;          // some are taken from the recording
 };
 
+// Three columns of a vector are there together or not at all.
+Result<void> no_half_vectors(const CsvTable& table, const std::vector<std::string>& wanted) {
+  const auto& known = table.names();
+  const auto there = [&](const std::string& name) { return std::find(known.begin(), known.end(), name) != known.end(); };
+  for (const std::string& name : wanted) {
+    if (!there(name) || !(name.ends_with('x') || name.ends_with('y') || name.ends_with('z'))) continue;
+    for (const char axis : {'x', 'y', 'z'}) {
+      const std::string other = name.substr(0, name.size() - 1) + axis;
+      const bool asked = std::find(wanted.begin(), wanted.end(), other) != wanted.end();
+      if (asked && !there(other))
+        return fail(ErrorKind::Syntax,
+                    fmt::format("there is a column '{}', but none '{}': a vector has all of its components", name, other),
+                    table.where_header());
+    }
+  }
+  return {};
+}
+
+// Columns that nothing asks for, as a clause.
+std::string unused_columns(const std::vector<std::string>& known, const std::vector<std::string>& wanted) {
+  std::vector<std::string> unused;
+  std::string hint;
+  for (const std::string& name : known) {
+    if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) continue;
+    unused.push_back(name);
+    if (hint.empty()) hint = did_you_mean(name, wanted);
+  }
+  if (unused.empty()) return {};
+  return fmt::format("has columns that say nothing here: {}{}", quoted(unused), hint);
+}
+
 }  // namespace
 
 Result<DataRun> read_csv_run(const Model& model, const std::string& path, const DataFileOptions& options) {
@@ -284,11 +315,13 @@ Result<DataRun> read_csv_run(const Model& model, const std::string& path, const 
   if (!table) return tl::unexpected(table.error());
   const auto& known = table->names();
   DataRun run{path, {}};
+  std::vector<std::string> wanted;
   DataSample s = empty_sample(model, options.actuators.size());
   std::vector<Slot> slots;
   Result<void> fine;
   each_number(model, options, s, [&](double* to, const std::string& name, bool required) {
     const bool there = std::find(known.begin(), known.end(), name) != known.end();
+    wanted.push_back(name);
     if (!fine || (!there && !required)) return;
     auto column = table->column(name);
     if (column)
@@ -297,6 +330,8 @@ Result<DataRun> read_csv_run(const Model& model, const std::string& path, const 
       fine = tl::unexpected(column.error());
   });
   if (!fine) return tl::unexpected(fine.error());
+  if (auto whole = no_half_vectors(*table, wanted); !whole) return tl::unexpected(whole.error());
+  run.remark = unused_columns(known, wanted);
   for (std::size_t i = 0; i < table->rows(); ++i) {
     for (const Slot& slot : slots) *slot.to = slot.from[i];
     if (auto unit = normalise(model, s, table->where(i)); !unit) return tl::unexpected(unit.error());
@@ -331,6 +366,11 @@ Result<DataRun> read_recorded_run(const Model& model, const std::string& path, c
 }
 
 Result<DataRun> read_run(const Model& model, const std::string& path, const DataFileOptions& options) {
+  if (std::filesystem::path(path).extension() == ".toml")
+    return fail(ErrorKind::File,
+                "is a description, not a recording: name the directory that `invar run` wrote for it, or a table "
+                "(.csv)",
+                path);
   return std::filesystem::path(path).extension() == ".csv" ? read_csv_run(model, path, options)
                                                            : read_recorded_run(model, path, options);
 }

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "invar/io/text_file.hpp"
+#include "invar/model/model.hpp"
 
 namespace invar {
 namespace {
@@ -19,8 +21,18 @@ const nlohmann::ordered_json kNothing;
 Result<JsonReader> JsonReader::parse(const std::string& text, const std::string& name) {
   auto document = std::make_shared<Document>();
   document->name = name;
+  // Of every open object: the keys so far.
+  std::vector<std::set<std::string>> open;
+  std::string twice;
+  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second && twice.empty())
+      twice = value.get<std::string>();
+    return true;
+  };
   try {
-    document->root = Json::parse(text);
+    document->root = Json::parse(text, watch);
   } catch (const nlohmann::json::parse_error& e) {
     const std::size_t stop = std::min(text.size(), e.byte > 0 ? e.byte - 1 : 0);
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(stop), '\n');
@@ -30,6 +42,7 @@ Result<JsonReader> JsonReader::parse(const std::string& text, const std::string&
   } catch (const nlohmann::json::exception&) {
     return fail(ErrorKind::Syntax, "holds a number that is too large", name);
   }
+  if (!twice.empty()) return fail(ErrorKind::Syntax, fmt::format("the key '{}' stands twice in one object", twice), name);
   const Json* root = &document->root;
   return JsonReader(std::move(document), root, "");
 }
@@ -38,7 +51,25 @@ void JsonReader::refuse(const std::string& sentence) const {
   if (document_->wrong.empty()) document_->wrong = place_.empty() ? sentence : fmt::format("{}: {}", place_, sentence);
 }
 
+bool JsonReader::has(const std::string& key) const {
+  document_->asked[at_].push_back(key);
+  return at_->is_object() && at_->contains(key);
+}
+
+std::string JsonReader::stray(const Json& at, const std::string& place) const {
+  const std::vector<std::string>& known = document_->asked[&at];
+  for (const auto& [key, value] : at.items()) {
+    const std::string here = place + "/" + key;
+    if (at.is_object() && std::find(known.begin(), known.end(), key) == known.end())
+      return fmt::format("{}: the key is unknown{}", here, did_you_mean(key, known));
+    if (!value.is_structured()) continue;
+    if (std::string found = stray(value, here); !found.empty()) return found;
+  }
+  return {};
+}
+
 Result<void> JsonReader::finish() const {
+  if (sound()) document_->wrong = stray(document_->root, "");
   if (sound()) return {};
   return fail(ErrorKind::Syntax, document_->wrong, document_->name);
 }

@@ -27,13 +27,28 @@ std::string hex(std::uint64_t x) { return fmt::format("{:016x}", x); }
 
 // ---- writing
 
+Json json_of(const Inertia& i) {
+  const Mat3& I = i.I_C;
+  return {{"mass", i.mass}, {"com", list(i.p_BC)}, {"inertia", {I(0, 0), I(1, 1), I(2, 2), I(0, 1), I(0, 2), I(1, 2)}}};
+}
+
 Json json_of(const SetInertia& e) {
-  const Mat3& I = e.inertia.I_C;
-  return {{"kind", "set_inertia"},
-          {"body", e.body},
-          {"mass", e.inertia.mass},
-          {"com", list(e.inertia.p_BC)},
-          {"inertia", {I(0, 0), I(1, 1), I(2, 2), I(0, 1), I(0, 2), I(1, 2)}}};
+  Json out = {{"kind", "set_inertia"}, {"body", e.body}};
+  out.update(json_of(e.inertia));
+  return out;
+}
+
+// Inertias per body; stiffness, rest, damping and friction of every freedom of every joint.
+Json json_of(const NominalNumbers& n) {
+  Json out = {{"inertias", Json::array()}, {"passives", Json::array()}};
+  for (const Inertia& i : n.inertias) out["inertias"].push_back(json_of(i));
+  for (const auto& joint : n.passives) {
+    Json numbers = Json::array();
+    for (const Passive& p : joint)
+      for (const double x : {p.stiffness, p.rest, p.damping, p.friction}) numbers.push_back(x);
+    out["passives"].push_back(std::move(numbers));
+  }
+  return out;
 }
 
 Json json_of(const SetPassive& e) {
@@ -112,14 +127,36 @@ int choice(const JsonReader& r, const Words& words) {
   return 0;
 }
 
+Inertia inertia_of(const JsonReader& r) {
+  Inertia out;
+  out.mass = r.key("mass").number();
+  out.p_BC = r.key("com").vec3();
+  const MatX I = matrix_of(r.key("inertia"), 6, 1);
+  out.I_C << I(0), I(3), I(4), I(3), I(1), I(5), I(4), I(5), I(2);
+  return out;
+}
+
+NominalNumbers nominal_of(const JsonReader& r, const Learned& of) {
+  NominalNumbers out;
+  const JsonReader inertias = r.key("inertias"), passives = r.key("passives");
+  for (const JsonReader& i : inertias.items()) out.inertias.push_back(inertia_of(i));
+  if (out.inertias.size() != of.bodies.size()) inertias.refuse("there is one inertia per body");
+  for (const JsonReader& j : passives.items()) {
+    const std::vector<double> x = j.numbers();
+    if (x.size() % 4 != 0) j.refuse("there are four numbers per freedom");
+    auto& joint = out.passives.emplace_back(x.size() / 4);
+    for (std::size_t k = 0; k < joint.size(); ++k)
+      joint[k].stiffness = x[4 * k], joint[k].rest = x[4 * k + 1], joint[k].damping = x[4 * k + 2],
+      joint[k].friction = x[4 * k + 3];
+  }
+  if (out.passives.size() != of.joints.size()) passives.refuse("there is one list per joint");
+  return out;
+}
+
 Edit edit_of(const JsonReader& r) {
   const char* const kinds[] = {"set_inertia", "set_passive"};
   if (choice(r.key("kind"), kinds) == 0) {
-    Inertia inertia;
-    inertia.mass = r.key("mass").number();
-    inertia.p_BC = r.key("com").vec3();
-    const MatX I = matrix_of(r.key("inertia"), 6, 1);
-    inertia.I_C << I(0), I(3), I(4), I(3), I(1), I(5), I(4), I(5), I(2);
+    const Inertia inertia = inertia_of(r);
     if (const std::string why = flaw(inertia); !why.empty()) r.refuse(why);
     return SetInertia{r.key("body").text(), inertia};
   }
@@ -179,6 +216,7 @@ RemainderBound bound_of(const JsonReader& r) {
                          .after = r.key("settling").number(),
                          .confidence = r.key("confidence").number(),
                          .runs = r.key("runs").integer()};
+  if (r.key("unit").text() != "N/sqrt(kg)") r.key("unit").refuse("bounds are told in N/sqrt(kg)");
   if (!(b.most >= 0)) r.key("value").refuse("a bound is not negative, N/sqrt(kg)");
   if (!(b.after >= 0)) r.key("settling").refuse("settling takes no negative time");
   if (const auto fine = claimable(b.runs, b.confidence); !fine) r.key("confidence").refuse(fine.error().what);
@@ -208,8 +246,7 @@ std::string write_learned(const Learned& learned) {
               {"bodies", learned.bodies},
               {"joints", learned.joints},
               {"learned", learned.learned}};
-  out["points"] = Json::array();
-  for (const Vec3& p : learned.points) out["points"].push_back(list(p));
+  out["nominal"] = json_of(learned.nominal);
   out["obstacles"] = learned.obstacles, out["inputs"] = learned.inputs;
   out["edits"] = Json::array();
   for (const Edit& e : learned.edits) {
@@ -253,8 +290,7 @@ Result<Learned> parse_learned(const std::string& text, const std::string& name) 
   out.model = root->key("model").text();
   out.bodies = root->key("bodies").texts(), out.joints = root->key("joints").texts();
   out.learned = root->key("learned").boolean();
-  for (const JsonReader& p : root->key("points").items()) out.points.push_back(p.vec3());
-  if (out.points.size() != out.bodies.size()) root->key("points").refuse("there is one point per body");
+  out.nominal = nominal_of(root->key("nominal"), out);
   out.obstacles = root->key("obstacles").texts(), out.inputs = root->key("inputs").texts();
   for (const JsonReader& e : root->key("edits").items()) out.edits.push_back(edit_of(e));
   read_load(root->key("load"), out);

@@ -7,7 +7,7 @@
 namespace invar {
 
 /// Version of the files of learned models that this library writes; files of another one are refused.
-inline constexpr int kLearnedFormat = 1;
+inline constexpr int kLearnedFormat = 2;
 
 /// What was learned as JSON, and back (docs/learning.md). Law: read(write(x)) has the same numbers, bit for bit.
 std::string write_learned(const Learned& learned);

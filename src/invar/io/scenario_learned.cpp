@@ -152,6 +152,9 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
     }
     if (!t->boolean("load", true)) *read = without_load(std::move(*read));
     if (!read->learned) known.remarks.push_back(fmt::format("{}: {}", name, kNothingLearned));
+    if (const std::string other = other_number(*read, nominal); read->learned && !other.empty())
+      known.remarks.push_back(
+          fmt::format("{}: it was learned on another nominal model: {}; learn anew with this one", name, other));
     out.learned = std::make_shared<const Learned>(std::move(*read));
   }
   const auto [names, points] = read_points(*t, out.learned.get());

@@ -8,22 +8,45 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
+
+#include "invar/mech/gaps.hpp"
 
 namespace invar {
 namespace {
+
+constexpr double kMostOpen = 0.05;       // poses are of another mechanism beyond it
+constexpr double kLargestNumber = 1e15;  // of a measurement, SI
 
 tl::unexpected<Error> refuse(const DataRun& run, std::size_t sample, const std::string& what) {
   return fail(ErrorKind::State, fmt::format("sample {} of run '{}': {}", sample + 1, run.name, what));
 }
 
-bool finite(const DataSample& s) {
-  bool fine = std::isfinite(s.t) && s.flow.allFinite() && s.efforts.allFinite();
-  for (const BodyState& b : s.bodies)
-    fine = fine && b.p_WC.allFinite() && b.v_WC.allFinite() && b.w_WB.allFinite() && b.q_WB.coeffs().allFinite();
-  for (const BodyAcceleration& a : s.accelerations) fine = fine && a.a_WC.allFinite() && a.alpha_WB.allFinite();
-  for (const Wrench& w : s.port) fine = fine && w.force.allFinite() && w.moment.allFinite();
-  for (const double u : s.inputs) fine = fine && std::isfinite(u);
-  return fine;
+// Calls with every block of numbers of a sample: first one and how many.
+template <class Take>
+void each_block(const DataSample& s, Take&& take) {
+  const auto vector = [&](const Vec3& v) { take(v.data(), 3); };
+  take(&s.t, 1);
+  for (std::size_t b = 0; b < s.bodies.size(); ++b) {
+    const BodyState& at = s.bodies[b];
+    vector(at.p_WC), take(at.q_WB.coeffs().data(), 4), vector(at.v_WC), vector(at.w_WB);
+    vector(s.accelerations[b].a_WC), vector(s.accelerations[b].alpha_WB);
+    vector(s.port[b].force), vector(s.port[b].moment);
+  }
+  take(s.efforts.data(), static_cast<std::size_t>(s.efforts.size()));
+  vector(s.flow), take(s.inputs.data(), s.inputs.size());
+}
+
+// What is wrong with the numbers of a sample, or nothing.
+const char* flaw_of_numbers(const DataSample& s) {
+  const char* why = "";
+  each_block(s, [&](const double* x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!std::isfinite(x[i])) why = "a number is not finite; leave the sample out";
+      if (std::abs(x[i]) > kLargestNumber && std::isfinite(x[i])) why = "a number is beyond 1e15, which nobody measures";
+    }
+  });
+  return why;
 }
 
 std::string flaw(const DataSample& s, const Model& model, std::size_t inputs) {
@@ -33,7 +56,7 @@ std::string flaw(const DataSample& s, const Model& model, std::size_t inputs) {
   if (s.efforts.size() != model.nv())
     return fmt::format("it has {} efforts, the model {} freedoms", s.efforts.size(), model.nv());
   if (s.inputs.size() != inputs) return fmt::format("it has {} inputs, there are {} actuators", s.inputs.size(), inputs);
-  if (!finite(s)) return "a number is not finite; leave the sample out";
+  if (const char* why = flaw_of_numbers(s); *why) return why;
   for (std::size_t b = 0; b < n; ++b)
     if (std::abs(s.bodies[b].q_WB.norm() - 1) > 1e-6)
       return fmt::format("the quaternion of body '{}' has norm {:g}, not 1", model.bodies()[b].name, s.bodies[b].q_WB.norm());
@@ -49,7 +72,6 @@ class Fnv {
       for (int byte = 0; byte < 8; ++byte) hash_ = (hash_ ^ ((bits >> (8 * byte)) & 0xff)) * 0x100000001b3ull;
     }
   }
-  void take(const Vec3& v) { take(v.data(), 3); }
   std::uint64_t value() const { return hash_; }
 
  private:
@@ -67,18 +89,8 @@ std::size_t DataSet::samples() const {
 std::uint64_t DataSet::hash() const {
   Fnv sum;
   for (const DataRun& run : runs)
-    for (const DataSample& s : run.samples) {
-      sum.take(&s.t, 1);
-      for (std::size_t b = 0; b < s.bodies.size(); ++b) {
-        sum.take(s.bodies[b].p_WC), sum.take(s.bodies[b].q_WB.coeffs().data(), 4);
-        sum.take(s.bodies[b].v_WC), sum.take(s.bodies[b].w_WB);
-        sum.take(s.accelerations[b].a_WC), sum.take(s.accelerations[b].alpha_WB);
-        sum.take(s.port[b].force), sum.take(s.port[b].moment);
-      }
-      sum.take(s.efforts.data(), static_cast<std::size_t>(s.efforts.size()));
-      sum.take(s.flow), sum.take(s.inputs.data(), s.inputs.size());
-    }
-  for (const Vec3& p : obstacles) sum.take(p);
+    for (const DataSample& s : run.samples) each_block(s, [&](const double* x, std::size_t n) { sum.take(x, n); });
+  for (const Vec3& p : obstacles) sum.take(p.data(), 3);
   return sum.value();
 }
 
@@ -93,8 +105,32 @@ Result<void> check(const DataSet& data, const Model& model) {
                       fmt::format("time runs from {:g} s back to {:g} s; sort the samples, or make two runs of them",
                                   run.samples[i - 1].t, run.samples[i].t));
     }
+    if (const OpenJoint open = most_open(run, model); open.gap > kMostOpen)
+      return refuse(run, open.sample,
+                    fmt::format("joint '{}' is open by {:.2g} (rad, or parts of the mechanism's length): the poses are not of "
+                                "this mechanism",
+                                model.joints()[static_cast<std::size_t>(open.joint)].name, open.gap));
+  }
+  std::map<std::uint64_t, const DataRun*> seen;
+  for (const DataRun& run : data.runs) {
+    Fnv sum;
+    for (const DataSample& s : run.samples) each_block(s, [&](const double* x, std::size_t n) { sum.take(x, n); });
+    if (const auto [other, fresh] = seen.try_emplace(sum.value(), &run); !fresh)
+      return fail(ErrorKind::State,
+                  fmt::format("runs '{}' and '{}' are the same, number by number: a run counts once, to train, to "
+                              "be held out or to judge",
+                              other->second->name, run.name));
   }
   return {};
+}
+
+OpenJoint most_open(const DataRun& run, const Model& model) {
+  const Scales scales = scales_of(model);
+  OpenJoint out;
+  for (std::size_t i = 0; i < run.samples.size(); ++i)
+    for (int j = 0; j < static_cast<int>(model.joints().size()); ++j)
+      if (const double gap = gap_of_joint(model, scales, j, run.samples[i].bodies); !(gap <= out.gap)) out = {gap, j, i};
+  return out;
 }
 
 Result<void> differentiate(DataSet& data, int half) {

@@ -40,9 +40,18 @@ struct DataSet {
   std::uint64_t hash() const;
 };
 
-/// Refuses with run and sample: no runs, runs without samples, numbers that are not finite, quaternions that are none, times that
-/// do not rise, sizes that do not belong to the model.
+/// Refuses with run and sample: no runs, runs without samples, numbers that are not finite or beyond 1e15, quaternions that are
+/// none, times that do not rise, sizes that do not belong to the model, poses with joints that are far open, and the same run
+/// twice: it would be fitted and judge at once.
 Result<void> check(const DataSet& data, const Model& model);
+
+/// Where poses of a run leave a joint most open: rad, or parts of the mechanism's length.
+struct OpenJoint {
+  double gap = 0;
+  int joint = -1;
+  std::size_t sample = 0;
+};
+OpenJoint most_open(const DataRun& run, const Model& model);
 
 /// Accelerations from velocities: the derivative in the middle of a window of 2 `half` + 1 samples of the quadratic that fits
 /// velocities best (Savitzky and Golay; equal time steps). The first and last `half` samples of every run are dropped. Refuses

@@ -13,6 +13,8 @@ namespace {
 
 bool is_among(int run, const std::vector<int>& runs) { return std::find(runs.begin(), runs.end(), run) != runs.end(); }
 
+constexpr double kNoticeablyOpen = 1e-3;
+
 bool of_the_model(TermKind kind) { return kind <= TermKind::JointOffset; }
 
 class Learning {
@@ -146,6 +148,12 @@ class Learning {
     out.learned = std::move(*learned);
     for (const DataRun& run : data_.runs)
       if (!run.remark.empty()) out.learned.notes.push_back(run.name + " " + run.remark);
+    for (const DataRun& run : data_.runs)
+      if (const OpenJoint open = most_open(run, model_); open.gap > kNoticeablyOpen)
+        out.learned.notes.push_back(
+            fmt::format("{}: joint '{}' is open by up to {:.2g} (rad, or parts of the mechanism's length): poses are known no "
+                        "better than that",
+                        run.name, model_.joints()[static_cast<std::size_t>(open.joint)].name, open.gap));
     // Generic terms know where they were.
     for (TermSpec& t : out.learned.terms)
       if (is_generic(t.kind)) {

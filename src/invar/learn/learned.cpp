@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "invar/learn/term/inertia.hpp"
 #include "invar/learn/term/joint_coulomb.hpp"
@@ -175,12 +176,54 @@ class Conclusion {
 
 }  // namespace
 
+NominalNumbers numbers_of(const Model& model) {
+  NominalNumbers out;
+  for (const Body& b : model.bodies()) out.inertias.push_back(b.inertia);
+  for (const Joint& j : model.joints()) out.passives.push_back(j.passive);
+  return out;
+}
+
+std::string other_number(const Learned& learned, const Model& model) {
+  const auto is = [](double here, double there, double size) { return std::abs(here - there) <= 1e-6 * size; };
+  for (const Body& b : model.bodies()) {
+    const auto i =
+        static_cast<std::size_t>(std::find(learned.bodies.begin(), learned.bodies.end(), b.name) - learned.bodies.begin());
+    if (i == learned.bodies.size()) continue;
+    const Inertia &here = b.inertia, &there = learned.nominal.inertias[i];
+    if (!is(here.mass, there.mass, there.mass))
+      return fmt::format("'{}' weighs {:g} kg here and weighed {:g} kg there", b.name, here.mass, there.mass);
+    if (!is((here.p_BC - there.p_BC).norm(), 0, model.length()))
+      return fmt::format("the centre of mass of '{}' lies {:.3g} m beside the one there", b.name,
+                         (here.p_BC - there.p_BC).norm());
+    if (!is((here.I_C - there.I_C).norm(), 0, there.I_C.norm()))
+      return fmt::format("the moments of inertia of '{}' are other ones than there", b.name);
+  }
+  for (const Joint& j : model.joints()) {
+    const auto i =
+        static_cast<std::size_t>(std::find(learned.joints.begin(), learned.joints.end(), j.name) - learned.joints.begin());
+    if (i == learned.joints.size()) continue;
+    if (learned.nominal.passives[i].size() != j.passive.size())
+      return fmt::format("joint '{}' is of another kind than there", j.name);
+    for (std::size_t k = 0; k < j.passive.size(); ++k) {
+      const Passive &here = j.passive[k], &there = learned.nominal.passives[i][k];
+      const std::tuple<const char*, double, double> numbers[] = {{"stiffness", here.stiffness, there.stiffness},
+                                                                 {"rest", here.rest, there.rest},
+                                                                 {"damping", here.damping, there.damping},
+                                                                 {"friction", here.friction, there.friction}};
+      for (const auto& [what, x, y] : numbers)
+        if (!is(x, y, std::abs(y)))
+          return fmt::format("the {} of joint '{}' is {:g} here and was {:g} there", what, j.name, x, y);
+    }
+  }
+  return {};
+}
+
 Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Terms& terms, const Fit& fit, const DataSet& data,
                          Provenance from) {
   Learned out;
   out.model = model.name();
   out.bodies = names_of(model.bodies()), out.joints = names_of(model.joints());
-  for (const Body& b : model.bodies()) out.points.push_back(b.inertia.p_BC);
+  out.nominal = numbers_of(model);
   out.obstacles = data.obstacle_names, out.inputs = data.input_names;
   out.from = std::move(from);
   out.from.strengths = fit.strengths;

@@ -21,12 +21,19 @@ struct Provenance {
   double noise = 0;  ///< N/√kg per freedom
 };
 
+/// The numbers of the nominal model that learning took for known; none of them turns with the World.
+struct NominalNumbers {
+  std::vector<Inertia> inertias;               ///< per body
+  std::vector<std::vector<Passive>> passives;  ///< per joint and freedom
+};
+NominalNumbers numbers_of(const Model& model);
+
 /// What was learned about a machine, in two parts: edits of the nominal model (inertias, friction, stiffness, offsets), so that
 /// M, C and A of whoever uses it are right; and a load, for everything that a model has no place for.
 struct Learned {
   std::string model;                        ///< name of the nominal model
   std::vector<std::string> bodies, joints;  ///< of it
-  std::vector<Vec3> points;                 ///< per body: nominal centre of mass, body frame, m: terms on bodies act there
+  NominalNumbers nominal;                   ///< of it; terms on bodies act at its centres of mass
   std::vector<Edit> edits;                  ///< SetInertia and SetPassive
   std::vector<TermSpec> terms;              ///< of the load
   std::vector<int> counts;                  ///< per term: how many columns it has
@@ -44,6 +51,10 @@ struct Learned {
 /// inertias become the nearest that a body can have; either is a note.
 Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Terms& terms, const Fit& fit, const DataSet& data,
                          Provenance from);
+
+/// The first number of the nominal model that is another one here than where it was learned, as a clause; empty where there is
+/// none. Bodies and joints that only one of them has are passed over.
+std::string other_number(const Learned& learned, const Model& model);
 
 /// Its edits alone: what an identification of inertias, friction and springs gives.
 Learned without_load(Learned learned);

@@ -54,7 +54,7 @@ Result<LearnedLoad> LearnedLoad::build(std::shared_ptr<const Model> model, std::
   for (const Body& b : out.model_->bodies()) {
     const auto i = static_cast<std::size_t>(std::find(out.learned_->bodies.begin(), out.learned_->bodies.end(), b.name) -
                                             out.learned_->bodies.begin());
-    out.shift_.push_back(out.learned_->points[i] - b.inertia.p_BC);
+    out.shift_.push_back(out.learned_->nominal.inertias[i].p_BC - b.inertia.p_BC);
   }
   out.moved_.resize(out.model_->bodies().size());
   out.placed_ = out.moved_;
