@@ -181,13 +181,18 @@ TEST(Pins, GainTheMomentOfTheirWeightAboutTheRootInEveryStep) {
     const Vec3 pin = root->at_parent.p;
     double size = 0;
     const auto about_root = [&](const Bodies& bodies) {
-      const Momentum p = momentum(model, bodies);
+      double sum = 0, sizes = 0;
       for (std::size_t b = 0; b < bodies.size(); ++b) {
+        const BodyState& s = bodies[b];
         const Inertia& inertia = model.bodies()[b].inertia;
-        const double spin = inertia.I_C.norm() * bodies[b].w_WB.norm();
-        size = std::max(size, inertia.mass * (bodies[b].p_WC - pin).norm() * bodies[b].v_WC.norm() + spin);
+        const Vec3 of_centre = inertia.mass * (s.p_WC - pin).cross(s.v_WC);
+        const Vec3 spin = s.q_WB * (inertia.I_C * (s.q_WB.conjugate() * s.w_WB));
+        sum += (of_centre + spin).z();
+        // Places are known to rounding of their distance from the World's origin, not from the pin.
+        sizes += inertia.mass * (s.p_WC.norm() + pin.norm()) * s.v_WC.norm() + inertia.I_C.norm() * s.w_WB.norm();
       }
-      return (p.angular - pin.cross(p.linear)).z();
+      keep_largest(size, sizes);
+      return sum;
     };
     Natural natural(model);
     System system(natural);
@@ -208,7 +213,7 @@ TEST(Pins, GainTheMomentOfTheirWeightAboutTheRootInEveryStep) {
       before = now;
     };
     ASSERT_TRUE(march(system, *integrator, 0, 40 * kStep, kStep, x, look).verdict.ok()) << d.what;
-    // Sums over some bodies of terms of this size.
+    // Each term is known to some roundings of its size.
     EXPECT_LE(worst, 1e-14 * size) << d.what;
   }
   EXPECT_GE(3 * taken, cases(20)) << "others stand on several pins";

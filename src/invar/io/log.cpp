@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -28,16 +28,6 @@ constexpr char kStop[4] = {'S', 'T', 'O', 'P'};
 constexpr std::size_t kRecordHead = 4 + 8;  // word and index
 constexpr std::size_t kPreamble = 8 + 4 + 4;
 constexpr int kWidest = 1 << 24;  // numbers per record that are believed
-
-constexpr std::array<std::uint32_t, 256> crc_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t c = i;
-    for (int k = 0; k < 8; ++k) c = (c & 1u) != 0 ? 0xEDB88320u ^ (c >> 1) : c >> 1;
-    table[i] = c;
-  }
-  return table;
-}
 
 template <class T>
 void put(std::vector<unsigned char>& out, const T& value) {
@@ -88,12 +78,8 @@ Result<Layout> read_header(const std::string& text, const std::string& path) {
 
 }  // namespace
 
-std::uint32_t crc32(const void* data, std::size_t size, std::uint32_t before) {
-  static constexpr auto table = crc_table();
-  std::uint32_t c = ~before;
-  const auto* p = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < size; ++i) c = table[(c ^ p[i]) & 0xFFu] ^ (c >> 8);
-  return ~c;
+std::uint32_t crc32(const void* data, std::size_t size) {
+  return static_cast<std::uint32_t>(::crc32_z(0, static_cast<const Bytef*>(data), size));
 }
 
 namespace {

@@ -20,8 +20,8 @@ inline constexpr int kLogOverhead = 16;
 /// Longest header that is believed, bytes.
 inline constexpr std::uint32_t kLongestLogHeader = 64u << 20;
 
-/// CRC-32 of IEEE 802.3 (as zlib); `before` continues an earlier one.
-std::uint32_t crc32(const void* data, std::size_t size, std::uint32_t before = 0);
+/// CRC-32 of IEEE 802.3.
+std::uint32_t crc32(const void* data, std::size_t size);
 
 /// Writes a log. Records reach the operating system (and so survive kill -9) at the latest `interval` after the sample
 /// before them, at the next sample; `end` also waits for the disk. Where the system takes no more (a full disk), the error says
