@@ -110,7 +110,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     if (!shared_.begun) return shared_.over ? close() : wait();
     switch (feed_.next(message_)) {
       case LiveFeed::Piece::Text: return write(true);
-      case LiveFeed::Piece::Rows: return write(false);
+      case LiveFeed::Piece::Samples: return write(false);
       case LiveFeed::Piece::Later: return wait();
       case LiveFeed::Piece::Over: return close();
     }

@@ -11,24 +11,17 @@
 namespace invar {
 namespace {
 
-using Kind = ActuatorSpec::Kind;
-
-template <class Items>
-std::string unknown(const char* what, const std::string& name, const Items& items) {
-  return fmt::format("there is no {} '{}'{}", what, name, did_you_mean(name, names_of(items)));
-}
-
 // What the numbers of an actuator say that none can do, or an empty string.
 std::string flaw(const ActuatorSpec& a) {
   if (!(a.lower <= a.upper)) return "its 'limits' are a lower one and an upper one that is not below it";
-  if (a.kind == Kind::Thruster && a.lower < 0)
+  if (a.kind == ActuatorSpec::Kind::Thruster && a.lower < 0)
     return "a thruster only pushes: the lower of its 'limits' is 0; a force goes either way";
   if (!(a.rate > 0)) return "its 'rate' must be positive, per s";
   if (!(a.lag >= 0) || !std::isfinite(a.lag)) return "its 'lag' is a time, s, or 0";
   if (!(a.weight > 0) || !std::isfinite(a.weight)) return "its 'weight' must be positive";
   const Mounting& m = a.mounted;
   if (!std::isfinite(m.gain) || !m.turn.allFinite() || !m.shift.allFinite()) return "a number of 'mounted' is not finite";
-  const bool at_frame = a.kind == Kind::Force || a.kind == Kind::Thruster;
+  const bool at_frame = a.kind == ActuatorSpec::Kind::Force || a.kind == ActuatorSpec::Kind::Thruster;
   if (!at_frame && (!m.turn.isZero(0) || !m.shift.isZero(0)))
     return "it may be 'mounted' with another 'gain' only: 'turn' and 'shift' are for forces and thrusters at frames";
   if (a.axes == Axes::World && !m.turn.isZero(0))
@@ -49,7 +42,7 @@ std::string name_of(const ActuatorSpec& a) {
 
 Actuator::Actuator(const ActuatorSpec& spec, bool mounted) : spec_(spec), mounting_(mounted ? spec.mounted : Mounting{}) {
   spec_.name = name_of(spec);
-  if (spec.kind == Kind::Thruster && std::isinf(spec.lower)) spec_.lower = 0;
+  if (spec.kind == ActuatorSpec::Kind::Thruster && std::isinf(spec.lower)) spec_.lower = 0;
 }
 
 Result<Actuator> Actuator::build(const Model& model, const ActuatorSpec& spec, bool mounted) {
@@ -60,10 +53,10 @@ Result<Actuator> Actuator::build(const Model& model, const ActuatorSpec& spec, b
   if (const std::string why = flaw(a.spec_); !why.empty()) return refuse(why);
   Result<void> placed;
   switch (spec.kind) {
-    case Kind::Motor: placed = a.on_joint(model); break;
-    case Kind::Cylinder: placed = spec.points.empty() ? a.on_joint(model) : a.on_line(model); break;
-    case Kind::Force:
-    case Kind::Thruster: placed = a.at_frame(model); break;
+    case ActuatorSpec::Kind::Motor: placed = a.on_joint(model); break;
+    case ActuatorSpec::Kind::Cylinder: placed = spec.points.empty() ? a.on_joint(model) : a.on_line(model); break;
+    case ActuatorSpec::Kind::Force:
+    case ActuatorSpec::Kind::Thruster: placed = a.at_frame(model); break;
   }
   if (!placed) return refuse(placed.error().what);
   return a;
@@ -71,12 +64,12 @@ Result<Actuator> Actuator::build(const Model& model, const ActuatorSpec& spec, b
 
 Result<void> Actuator::on_joint(const Model& model) {
   const auto found = model.find_joint(spec_.joint);
-  if (!found) return fail(ErrorKind::Scenario, unknown("joint", spec_.joint, model.joints()));
+  if (!found) return fail(ErrorKind::Scenario, there_is_no("joint", spec_.joint, names_of(model.joints())));
   const Joint& joint = model.joints()[static_cast<std::size_t>(*found)];
   if (spec_.freedom < 0 || spec_.freedom >= joint.nv)
     return fail(ErrorKind::Scenario,
                 fmt::format("joint '{}' has {} freedoms, so no freedom {}", joint.name, joint.nv, spec_.freedom));
-  if (spec_.kind == Kind::Cylinder && joint.kind != JointKind::Prismatic)
+  if (spec_.kind == ActuatorSpec::Kind::Cylinder && joint.kind != JointKind::Prismatic)
     return fail(ErrorKind::Scenario, fmt::format("joint '{}' is {}; a cylinder pushes along a prismatic one or between two "
                                                  "'points', and a motor acts on any other",
                                                  joint.name, invar::name(joint.kind)));
@@ -95,11 +88,11 @@ Result<void> Actuator::on_line(const Model& model) {
     end.p = point.p;
     if (point.frame.empty()) {
       const auto body = model.find_body(point.body);
-      if (!body) return fail(ErrorKind::Scenario, unknown("body", point.body, model.bodies()));
+      if (!body) return fail(ErrorKind::Scenario, there_is_no("body", point.body, names_of(model.bodies())));
       end.body = *body;
     } else {
       const auto found = model.find_frame(point.frame);
-      if (!found) return fail(ErrorKind::Scenario, unknown("frame", point.frame, model.frames()));
+      if (!found) return fail(ErrorKind::Scenario, there_is_no("frame", point.frame, names_of(model.frames())));
       const Frame& frame = model.frames()[static_cast<std::size_t>(*found)];
       end.body = frame.body;
       end.p = frame.X_BE * point.p;
@@ -114,7 +107,7 @@ Result<void> Actuator::on_line(const Model& model) {
 
 Result<void> Actuator::at_frame(const Model& model) {
   const auto found = model.find_frame(spec_.frame);
-  if (!found) return fail(ErrorKind::Scenario, unknown("frame", spec_.frame, model.frames()));
+  if (!found) return fail(ErrorKind::Scenario, there_is_no("frame", spec_.frame, names_of(model.frames())));
   const Frame& frame = model.frames()[static_cast<std::size_t>(*found)];
   if (frame.body == kWorld)
     return fail(ErrorKind::Scenario, fmt::format("frame '{}' is fixed to the ground, where a force moves nothing", frame.name));

@@ -7,16 +7,6 @@
 
 namespace invar {
 
-namespace {
-
-/// "there is no body 'cupler'; did you mean 'coupler'?"
-template <class Items>
-tl::unexpected<Error> unknown(const char* what, const std::string& name, const Items& items) {
-  return fail(ErrorKind::Scenario, fmt::format("there is no {} '{}'{}", what, name, did_you_mean(name, names_of(items))));
-}
-
-}  // namespace
-
 Result<Disturbance> Disturbance::build(const Model& model, const DisturbanceSpec& spec) {
   if (spec.body.empty() == spec.frame.empty())
     return fail(ErrorKind::Scenario, "a disturbance acts on a body or at a frame: name one of the two");
@@ -29,11 +19,11 @@ Result<Disturbance> Disturbance::build(const Model& model, const DisturbanceSpec
   int body = kWorld;
   if (!spec.body.empty()) {
     const std::optional<int> found = model.find_body(spec.body);
-    if (!found) return unknown("body", spec.body, model.bodies());
+    if (!found) return fail(ErrorKind::Scenario, there_is_no("body", spec.body, names_of(model.bodies())));
     body = *found;
   } else {
     const std::optional<int> found = model.find_frame(spec.frame);
-    if (!found) return unknown("frame", spec.frame, model.frames());
+    if (!found) return fail(ErrorKind::Scenario, there_is_no("frame", spec.frame, names_of(model.frames())));
     const Frame& frame = model.frames()[static_cast<std::size_t>(*found)];
     body = frame.body;
     d.q_BE_ = frame.X_BE.q;
@@ -63,7 +53,7 @@ void Disturbance::add(Instant at, const Bodies& bodies, Load& load) const {
 
 Result<EffortSignal> EffortSignal::build(const Model& model, const EffortSpec& spec) {
   const std::optional<int> found = model.find_joint(spec.joint);
-  if (!found) return unknown("joint", spec.joint, model.joints());
+  if (!found) return fail(ErrorKind::Scenario, there_is_no("joint", spec.joint, names_of(model.joints())));
   const Joint& joint = model.joints()[static_cast<std::size_t>(*found)];
   if (spec.freedom < 0 || spec.freedom >= joint.nv)
     return fail(ErrorKind::Scenario,

@@ -25,12 +25,6 @@ double rate_of(const Model& model, const PortGains& gains) {
   return rate;
 }
 
-double work(const Port& port, const Accelerations& x) {
-  double sum = 0;
-  for (std::size_t b = 0; b < port.size(); ++b) sum += port[b].force.dot(x[b].a_WC) + port[b].moment.dot(x[b].alpha_WB);
-  return sum;
-}
-
 }  // namespace
 
 PortLaw::PortLaw(const Model& model, const PortGains& gains)
@@ -251,7 +245,7 @@ void PortLaw::watch(Instant at, const Bodies& bodies) {
   }
   const Port& f = known_.generic_at({at, bodies, nu_r_, &nu_r_dot_});
   if (!inverse_.apply(&f, nullptr, moved_).ok()) return;
-  double undone = -0.5 * work(f, moved_);
+  double undone = -0.5 * paired(f, moved_);
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const Body& body = model_.bodies()[b];
     Vec3 force = (gains_.linear + gains_.rate * body.inertia.mass) * s_[b].a_WC;
@@ -261,7 +255,7 @@ void PortLaw::watch(Instant at, const Bodies& bodies) {
     if (observer_.on()) force += observed_[b].force, moment += observed_[b].moment;
     undone -= force.dot(moved_[b].a_WC) + moment.dot(moved_[b].alpha_WB);
   }
-  known_.watch(at.t, stored(bodies), round_off(moving), -work(f, s_), undone);
+  known_.watch(at.t, stored(bodies), round_off(moving), -paired(f, s_), undone);
 }
 
 Verdict PortLaw::command(Instant at, const Bodies& bodies, Load& out) {
@@ -340,7 +334,7 @@ void PortLaw::look_at_known(const Witness& seen) {
     std::size_t place = found_there_;
     for (const double c : known_.load().coefficients()) show(++place, c);
   }
-  known_.look_at_help(seen.t, work(acts_, s_) - work(own_, s_), round_off(force_at_play_ * speed_at_play_), certificate_);
+  known_.look_at_help(seen.t, paired(acts_, s_) - paired(own_, s_), round_off(force_at_play_ * speed_at_play_), certificate_);
 }
 
 // d is what Newton's and Euler's equations of the nominal bodies leave over, reactions included: forces from outside, errors of
@@ -352,7 +346,7 @@ void PortLaw::witness(const Witness& seen) {
   if (!verdict.ok()) return;
   know_at_motion(seen.t, seen.bodies);
   weigh_terms(seen);
-  double V = 0, V_dot = 0, promised = observer_.on() ? -work(observed_, s_) : 0.0, held = 0;  // the last by the integral
+  double V = 0, V_dot = 0, promised = observer_.on() ? -paired(observed_, s_) : 0.0, held = 0;  // the last by the integral
   for (std::size_t b = 0; b < s_.size(); ++b) {
     const Body& body = model_.bodies()[b];
     const BodyState& at = seen.bodies[b];
@@ -376,7 +370,7 @@ void PortLaw::witness(const Witness& seen) {
     disturbance_[b] = {n, d};
     moved_[b] = {at.v_WC, at.w_WB};
   }
-  if (known_.on()) promised += work(acts_, s_) - work(own_, s_);
+  if (known_.on()) promised += paired(acts_, s_) - paired(own_, s_);
   // What reactions do along velocities of the plant that joints do not quite allow is an error of the plant, not of the law.
   const double drift = inverse_.power_of_reactions(seen.reactions, moved_);
   look_at_disturbance(seen.t);

@@ -89,8 +89,6 @@ double event_of(const AttitudeWaypoints& r, double t) {
   return after == r.times().end() ? std::numeric_limits<double>::infinity() : *after;
 }
 
-const char* const kNotFinite = "a number is not finite";
-
 // What is wrong with a part, under its name.
 std::string flaw_in(const char* part, const Reference& reference) {
   const std::string why = flaw(reference);

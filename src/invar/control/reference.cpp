@@ -80,17 +80,13 @@ double event_of(const MinimumJerk& m, double t) { return first_after(m.times, t)
 double event_of(const Spline& f, double t) { return first_after(f.times(), t); }
 double event_of(const Quintic& f, double t) { return first_after(f.times(), t); }
 
-bool finite(const std::vector<double>& numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
-}
-
 // What is wrong with samples of something that is called `what`.
 std::string flaw_of_samples(const char* what, const std::vector<double>& times, const std::vector<double>& values,
                             std::size_t least) {
   if (times.size() != values.size())
     return fmt::format("{} needs one value per time, not {} values for {} times", what, values.size(), times.size());
   if (times.size() < least) return fmt::format("{} needs at least {}, not {}", what, least, times.size());
-  if (!finite(times) || !finite(values)) return "a number is not finite";
+  if (!all_finite(times) || !all_finite(values)) return kNotFinite;
   for (std::size_t i = 1; i < times.size(); ++i)
     if (!(times[i - 1] < times[i]))
       return fmt::format("the times of {} must increase, but {} s comes before {} s", what, times[i - 1], times[i]);
@@ -104,14 +100,14 @@ std::string flaw_of(const Signal& s) {
 std::string flaw_of(const MinimumJerk& m) { return flaw_of_samples("a list of way-points", m.times, m.values, 1); }
 std::string flaw_of(const Spline& f) {
   if (std::string why = flaw_of_samples("a list of samples", f.times(), f.values(), 2); !why.empty()) return why;
-  return finite(f.curvatures()) ? "" : "samples lie so close in time that their rates are not finite";
+  return all_finite(f.curvatures()) ? "" : "samples lie so close in time that their rates are not finite";
 }
 std::string flaw_of(const Quintic& f) {
   const std::string why = flaw_of_samples("a list of jets", f.times(), std::vector<double>(f.pieces().size() + 1), 2);
   if (!why.empty()) return why;
   for (const std::array<double, 6>& piece : f.pieces())
     for (const double c : piece)
-      if (!std::isfinite(c)) return "a number is not finite";
+      if (!std::isfinite(c)) return kNotFinite;
   return "";
 }
 

@@ -123,46 +123,42 @@ double event_of(const Noise& s, double t) {
   return k * s.hold > t ? k * s.hold : (k + 1) * s.hold;  // as the ends are rounded
 }
 
-bool finite(std::initializer_list<double> numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
-}
-bool finite(const std::vector<double>& numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
-}
-const char* const kNotFinite = "a number is not finite";
-
-std::string flaw_of(const Constant& s) { return finite({s.value}) ? "" : kNotFinite; }
-std::string flaw_of(const Jump& s) { return finite({s.at, s.before, s.after}) ? "" : kNotFinite; }
+std::string flaw_of(const Constant& s) { return all_finite({s.value}) ? "" : kNotFinite; }
+std::string flaw_of(const Jump& s) { return all_finite({s.at, s.before, s.after}) ? "" : kNotFinite; }
 std::string flaw_of(const Pulse& s) {
-  if (!finite({s.on, s.off, s.value})) return kNotFinite;
+  if (!all_finite({s.on, s.off, s.value})) return kNotFinite;
   return s.on < s.off ? "" : fmt::format("a pulse must end after it begins, not go from {} s to {} s", s.on, s.off);
 }
-std::string flaw_of(const Sinusoid& s) { return finite({s.amplitude, s.frequency, s.phase, s.offset}) ? "" : kNotFinite; }
+std::string flaw_of(const Sinusoid& s) { return all_finite({s.amplitude, s.frequency, s.phase, s.offset}) ? "" : kNotFinite; }
 std::string flaw_of(const Ramp& s) {
-  if (!finite({s.start, s.stop, s.from, s.to})) return kNotFinite;
+  if (!all_finite({s.start, s.stop, s.from, s.to})) return kNotFinite;
   return s.start < s.stop ? "" : fmt::format("a ramp must end after it begins, not go from {} s to {} s", s.start, s.stop);
 }
 std::string flaw_of(const Polynomial& s) {
   if (s.coefficients.empty()) return "a polynomial needs at least one coefficient";
-  return finite(s.coefficients) && finite({s.origin}) ? "" : kNotFinite;
+  return all_finite(s.coefficients) && all_finite({s.origin}) ? "" : kNotFinite;
 }
 std::string flaw_of(const Table& s) {
   if (s.times.empty()) return "a table needs at least one point";
   if (s.times.size() != s.values.size())
     return fmt::format("a table needs one value per time, not {} values for {} times", s.values.size(), s.times.size());
-  if (!finite(s.times) || !finite(s.values)) return kNotFinite;
+  if (!all_finite(s.times) || !all_finite(s.values)) return kNotFinite;
   for (std::size_t i = 1; i < s.times.size(); ++i)
     if (!(s.times[i - 1] < s.times[i]))
       return fmt::format("the times of a table must increase, but {} s comes before {} s", s.times[i - 1], s.times[i]);
   return "";
 }
 std::string flaw_of(const Noise& s) {
-  if (!finite({s.deviation, s.hold})) return kNotFinite;
+  if (!all_finite({s.deviation, s.hold})) return kNotFinite;
   if (s.deviation < 0) return fmt::format("a standard deviation is not negative, as {} is", s.deviation);
   return s.hold >= kLeastHold ? "" : fmt::format("a random number must be held for {} s or more, not {} s", kLeastHold, s.hold);
 }
 
 }  // namespace
+
+bool all_finite(const std::vector<double>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+}
 
 double value(const Signal& signal, Instant at) {
   return std::visit([at](const auto& s) { return value_of(s, at); }, signal);

@@ -82,6 +82,10 @@ bool can_be_followed(const Signal& signal);
 /// The first event strictly after t, or infinity.
 double next_event(const Signal& signal, double t);
 
+/// Whether every one of some numbers is finite, and what is said where one is not.
+bool all_finite(const std::vector<double>& numbers);
+inline constexpr const char* kNotFinite = "a number is not finite";
+
 /// Why the numbers of a signal make no function (an empty pulse, times that do not increase, NaN), or an empty string.
 std::string flaw(const Signal& signal);
 

@@ -18,12 +18,6 @@ namespace {
 // Rows that keep less than this of their mobility beside those before them have none.
 constexpr double kIndependent = 1e-8;
 
-double work(const Port& port, const Accelerations& x) {
-  double sum = 0;
-  for (std::size_t b = 0; b < port.size(); ++b) sum += port[b].force.dot(x[b].a_WC) + port[b].moment.dot(x[b].alpha_WB);
-  return sum;
-}
-
 void clear(Port& port) {
   for (Wrench& w : port) w = Wrench{};
 }
@@ -213,7 +207,7 @@ Verdict TaskLaw::refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot)
   factor();
   // ν_r, with the forces that hold it there.
   const double k = spec_.avoidance;
-  for (int r = 0; r < y_.size(); ++r) y_[r] = wanted_[r] + k * work(slope_, X_[static_cast<std::size_t>(r)]);
+  for (int r = 0; r < y_.size(); ++r) y_[r] = wanted_[r] + k * paired(slope_, X_[static_cast<std::size_t>(r)]);
   solve(y_);
   for (std::size_t b = 0; b < f_.size(); ++b) f_[b] = -k * slope_[b];
   for (int r = 0; r < y_.size(); ++r) add_row(r, y_[r], f_);

@@ -7,7 +7,7 @@
 namespace invar {
 namespace {
 
-constexpr int kDepth = 6;  // a step may be divided into 64 parts
+constexpr int kMostDivisions = 6;  // a step may be divided into 64 parts
 
 // x + d as a sum and what rounding left of it (Knuth).
 void add_compensated(const VecX& d, VecX& x, VecX& rest) {
@@ -31,7 +31,7 @@ void PetrovGalerkin::reset(const System& system, const State& x, double) {
   bind(natural_of(system));
   start_ = end_ = x;
   carry_x_ = carry_v_ = change_ = VecX::Zero(x.q.size());
-  parts_.resize(kDepth + 1);
+  parts_.resize(kMostDivisions + 1);
   for (Part& part : parts_) part.x = x, part.carry_x = carry_x_, part.carry_v = carry_v_;
   fresh_ = true;
   h_ = 0;
@@ -89,7 +89,7 @@ Verdict PetrovGalerkin::advance(System& system, double t, double h, int depth, S
   }
   x = before.x, carry_x_ = before.carry_x, carry_v_ = before.carry_v;
   stages_->forget();
-  if (depth == kDepth) return verdict;
+  if (depth == kMostDivisions) return verdict;
   // Half of it, twice.
   ++report_.substeps;
   if (const Verdict half = advance(system, t, 0.5 * h, depth + 1, x); !half.ok()) return half;

@@ -18,11 +18,11 @@ namespace invar {
 namespace {
 
 constexpr int kIterations = 10;
-constexpr double kSafety = 0.9, kShrink = 0.125, kGrow = 50;
-constexpr double kFast = 0.05;       // Newton that contracts like this keeps its Jacobian
-constexpr double kFar = 8;           // a polynomial is not continued over more than so many of its steps
-constexpr double kKeep = 1.2;        // a step that would grow by less keeps its length, and with it its factorization
-constexpr double kRounding = 1e-11;  // of coordinates and rates: increments below it that no longer shrink are rounding
+constexpr double kCaution = 0.9, kLeast = 0.125, kMost = 50;
+constexpr double kFast = 0.05;                 // Newton that contracts like this keeps its Jacobian
+constexpr double kContinued = 8;               // a polynomial is not continued over more than so many of its steps
+constexpr double kKeep = 1.2;                  // a step that would grow by less keeps its length, and with it its factorization
+constexpr double kCoordinateRounding = 1e-11;  // of coordinates and rates: increments below it that no longer shrink are rounding
 
 }  // namespace
 
@@ -74,7 +74,7 @@ void Radau::guess(double h) {
   const RadauTableau& r = RadauTableau::get();
   for (std::size_t i = 0; i < 3; ++i) {
     const double c = r.c[static_cast<Eigen::Index>(i)];
-    if (have_old_ && h <= kFar * old_h_) {
+    if (have_old_ && h <= kContinued * old_h_) {
       const Vec3 weights = r.weights(1 + c * h / old_h_);
       z_[i] = weights[0] * old_[0] + weights[1] * old_[1] + (weights[2] - 1) * old_[2];
     } else {
@@ -131,7 +131,7 @@ Radau::Increment Radau::increment(double h) {
 // follow one iteration later, however large the first one was (losses are squares of rates), and shrink by the same theta.
 Radau::Newton Radau::newton(System& system, double t, double h, Verdict& verdict) {
   const VecX& y0 = chart_.origin();
-  const double rounding = kRounding * (1 / options_.position_tolerance + scaled_norm(options_, chart_, y0, y0, y0));
+  const double rounding = kCoordinateRounding * (1 / options_.position_tolerance + scaled_norm(options_, chart_, y0, y0, y0));
   double before = theta_ = 0;
   for (int k = 0; k < kIterations; ++k) {
     verdict = stage_slopes(system, t, h);
@@ -176,9 +176,9 @@ Verdict Radau::estimate(System& system, double t, double h, bool doubt, double& 
 // Learns from an accepted step. A step cut short by the end of the offered h says little: it may only lengthen the proposal.
 void Radau::propose(double tried, double error, bool refused) {
   const double e = std::max(error, 1e-8);
-  double factor = kSafety * std::pow(e, -0.25);
+  double factor = kCaution * std::pow(e, -0.25);
   if (last_h_ > 0 && !refused) factor = std::min(factor, factor * (tried / last_h_) * std::pow(last_error_ / e, 0.25));
-  factor = std::clamp(factor, kShrink, refused ? 1.0 : kGrow);
+  factor = std::clamp(factor, kLeast, refused ? 1.0 : kMost);
   const bool cut = tried < proposed_;
   const double next = factor >= 1 && factor <= kKeep && theta_ <= kFast ? tried : tried * factor;
   proposed_ = std::min(options_.h_max, cut ? std::max(proposed_, next) : next);
@@ -221,7 +221,7 @@ Verdict Radau::attempt(System& system, double t, double h, double& tried) {
     if (old && outcome == Newton::Slow) continue;
     const bool judged = outcome == Newton::Converged && verdict.ok() && std::isfinite(error);
     const double factor =
-        judged ? std::clamp(kSafety * std::pow(error, -0.25), kShrink, kSafety) : (outcome == Newton::Failed ? kShrink : 0.5);
+        judged ? std::clamp(kCaution * std::pow(error, -0.25), kLeast, kCaution) : (outcome == Newton::Failed ? kLeast : 0.5);
     if (!judged && factor * tried < shortest) return verdict.ok() ? Verdict{Status::NotFinite} : verdict;
     proposed_ = tried *= factor;
   }
@@ -247,7 +247,7 @@ Verdict Radau::step(System& system, double t, double h, State& x, double& h_done
 
   double tried = 0;
   const auto once = [&](double offered, double& done) { return attempt(system, t, offered, done); };
-  if (const Verdict s = attempt_until_settled(options_, system, chart_, h, kShrink, y_, x, proposed_, tried, once); !s.ok())
+  if (const Verdict s = attempt_until_settled(options_, system, chart_, h, kLeast, y_, x, proposed_, tried, once); !s.ok())
     return s;
   have_jacobian_ = theta_ <= kFast;
   for (std::size_t i = 0; i < 3; ++i) old_[i] = z_[i];

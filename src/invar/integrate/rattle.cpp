@@ -16,12 +16,12 @@
 namespace invar {
 namespace {
 
-constexpr int kMaxIterations = 60;
-constexpr double kFar = 1e-3;           // of speeds: increments above it must shrink
-constexpr double kShortest = 1.0 / 64;  // part of an increment that is tried
-constexpr int kDepth = 10;              // a step is halved at most so many times
-constexpr double kRounding = 4e-16;     // of speeds
-constexpr double kSlow = 1e-9;          // lengths of a connected part per step
+constexpr int kMostPasses = 60;
+constexpr double kLong = 1e-3;            // of speeds: increments above it must shrink
+constexpr double kLeastPart = 1.0 / 64;   // part of an increment that is tried
+constexpr int kMostHalvings = 10;         // a step is halved at most so many times
+constexpr double kSpeedRounding = 4e-16;  // of speeds
+constexpr double kCreeping = 1e-9;        // lengths of a connected part per step
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void Rattle::reset(const System& system, const State& x, double) {
   if (!work_ || serial_ != natural.serial()) work_ = std::make_unique<Workspace>(natural);
   serial_ = natural.serial();
   start_ = end_ = x;
-  parts_.assign(kDepth + 1, x);
+  parts_.assign(kMostHalvings + 1, x);
   report_ = {};
   fresh_ = true;
   h_ = 0;
@@ -92,7 +92,7 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
   for (int r = 0; r < c.rows(); ++r)
     if (!k.solver.active(r)) k.mu[r] = 0;
   // A speed that moves nothing by more than a rounding within the step is no scale.
-  k.sizes.restart(kSlow / std::abs(h));
+  k.sizes.restart(kCreeping / std::abs(h));
   k.sizes.raise(x.v);
   k.sizes.measure(x.q);
   for (std::size_t p = 0; p < k.paces.size(); ++p) {
@@ -101,12 +101,12 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
     k.paces[p] = {0, 4 * 1.1e-16 * (k.sizes.last(part) + k.sizes.length(part)) / std::abs(h)};
   }
   double part = 1, last = std::numeric_limits<double>::infinity();
-  for (int count = 1; count <= kMaxIterations; ++count) {
+  for (int count = 1; count <= kMostPasses; ++count) {
     ++report_.iterations;
     Verdict verdict = increment(system, t, h, x, count == 1);
     if (verdict.ok() && !k.right.allFinite()) verdict.status = Status::NotFinite;
     const double size = verdict.ok() && count > 1 ? k.sizes.relative(k.right) : 0;
-    if (count > 1 && part > kShortest && (!verdict.ok() || (size > last && size > kFar))) {
+    if (count > 1 && part > kLeastPart && (!verdict.ok() || (size > last && size > kLong))) {
       // The last increment was too long: half of it.
       part *= 0.5;
       k.w -= part * k.dw;
@@ -160,7 +160,7 @@ bool Rattle::settled(int count) {
     Workspace::Pace& pace = k.paces[p];
     const double size = k.sizes.last(static_cast<int>(p)), scale = k.sizes.scale(static_cast<int>(p));
     const bool stalled = count > 1 && size > 0.7 * pace.last && size <= 1e-13 * scale + 64 * pace.floor;
-    all = all && (size <= kRounding * scale + pace.floor || stalled);
+    all = all && (size <= kSpeedRounding * scale + pace.floor || stalled);
     pace.last = size;
   }
   return all;
@@ -194,7 +194,7 @@ Verdict Rattle::advance(System& system, double t, double h, int depth, State& x)
   before = x;
   Verdict verdict = to_middle(system, t, h, x);
   if (verdict.ok()) verdict = to_end(system, t, h, x);
-  if (verdict.ok() || depth == kDepth) return verdict;
+  if (verdict.ok() || depth == kMostHalvings) return verdict;
   ++report_.substeps;
   x = before;
   start_over();

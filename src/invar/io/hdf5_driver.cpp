@@ -82,25 +82,25 @@ class Memory {
 
 // HDF5 puts its own part first. A file that HDF5 could not close stays open until the program ends, longer than what it went
 // into: then `file` is null, and what is written goes nowhere.
-struct Driven {
+struct DrivenFile {
   H5FD_t of_hdf5{};
   WholeFile* file = nullptr;
   Memory memory;
   haddr_t allocated = 0, end = 0;  // what HDF5 has given away, and the last byte that was written
 };
 
-Driven& driven(H5FD_t* file) { return *reinterpret_cast<Driven*>(file); }
-const Driven& driven(const H5FD_t* file) { return *reinterpret_cast<const Driven*>(file); }
+DrivenFile& driven(H5FD_t* file) { return *reinterpret_cast<DrivenFile*>(file); }
+const DrivenFile& driven(const H5FD_t* file) { return *reinterpret_cast<const DrivenFile*>(file); }
 
 // All that is open. HDF5 is not used by two threads at once.
-std::vector<Driven*>& open_files() {
-  static auto* const all = new std::vector<Driven*>;  // HDF5's exit handler comes after destructors
+std::vector<DrivenFile*>& open_files() {
+  static auto* const all = new std::vector<DrivenFile*>;  // HDF5's exit handler comes after destructors
   return *all;
 }
 
 // Work that may find no memory: no exception passes through HDF5, and the file is not finished.
 template <class Work>
-void within(Driven& d, Work work) {
+void within(DrivenFile& d, Work work) {
   if (d.file == nullptr) return;
   try {
     work(*d.file);
@@ -113,7 +113,7 @@ H5FD_t* open(const char*, unsigned, hid_t access, haddr_t) {
   auto* const* file = static_cast<WholeFile* const*>(H5Pget_driver_info(access));
   if (file == nullptr) return nullptr;
   try {
-    auto out = std::make_unique<Driven>();
+    auto out = std::make_unique<DrivenFile>();
     out->file = *file;
     open_files().push_back(out.get());
     return &out.release()->of_hdf5;
@@ -123,7 +123,7 @@ H5FD_t* open(const char*, unsigned, hid_t access, haddr_t) {
 }
 
 herr_t close(H5FD_t* f) {
-  Driven& d = driven(f);
+  DrivenFile& d = driven(f);
   within(d, [&](WholeFile& file) { d.memory.put_into(file, d.allocated); });
   std::erase(open_files(), &d);
   delete &d;
@@ -144,7 +144,7 @@ herr_t allocate(H5FD_t* f, H5FD_mem_t, haddr_t address) {
 }
 
 herr_t read(H5FD_t* f, H5FD_mem_t type, hid_t, haddr_t at, std::size_t size, void* bytes) {
-  Driven& d = driven(f);
+  DrivenFile& d = driven(f);
   if (type == H5FD_MEM_DRAW && d.file != nullptr)
     d.file->read_at(at, bytes, size);
   else
@@ -154,7 +154,7 @@ herr_t read(H5FD_t* f, H5FD_mem_t type, hid_t, haddr_t at, std::size_t size, voi
 }
 
 herr_t write(H5FD_t* f, H5FD_mem_t type, hid_t, haddr_t at, std::size_t size, const void* bytes) {
-  Driven& d = driven(f);
+  DrivenFile& d = driven(f);
   within(d, [&](WholeFile& file) {
     if (type == H5FD_MEM_DRAW) {
       d.memory.forget(at, size);
@@ -168,7 +168,7 @@ herr_t write(H5FD_t* f, H5FD_mem_t type, hid_t, haddr_t at, std::size_t size, co
 }
 
 herr_t truncate(H5FD_t* f, hid_t, hbool_t) {
-  Driven& d = driven(f);
+  DrivenFile& d = driven(f);
   if (d.end != d.allocated && d.file != nullptr) d.file->resize(d.allocated);
   d.end = d.allocated;
   return 0;
@@ -195,7 +195,7 @@ H5FD_class_t description() {
 }  // namespace
 
 void leave(const WholeFile& file) {
-  for (Driven* d : open_files())
+  for (DrivenFile* d : open_files())
     if (d->file == &file) d->file = nullptr;
 }
 

@@ -4,12 +4,9 @@
 namespace invar {
 namespace {
 
-using Kind = ActuatorSpec::Kind;
-
 // An objection belongs to the key that it names in quotes, or else to what the actuator acts on.
-void refuse_at(const TomlTable& table, const std::string& what) {
-  for (const char* key : {"limits", "rate", "lag", "weight", "mounted", "direction", "points", "freedom", "name"})
-    if (table.has(key) && what.find(std::string("'") + key + "'") != std::string::npos) return table.refuse(key, what);
+void refuse_actuator(const TomlTable& table, const std::string& what) {
+  if (table.refuse_named({"limits", "rate", "lag", "weight", "mounted", "direction", "points", "freedom", "name"}, what)) return;
   for (const char* key : {"joint", "frame", "points"})
     if (table.has(key)) return table.refuse(key, what);
   table.refuse("", what);
@@ -30,16 +27,16 @@ std::vector<PointSpec> read_points(const TomlTable& table) {
 
 // What it acts on; keys of other kinds are not asked for, so that they are refused by name.
 void read_place(const TomlTable& table, ActuatorSpec& a) {
-  if (a.kind == Kind::Force || a.kind == Kind::Thruster) {
+  if (a.kind == ActuatorSpec::Kind::Force || a.kind == ActuatorSpec::Kind::Thruster) {
     a.frame = table.string("frame");
     a.direction = table.vec3("direction", a.direction);
     a.axes = table.choice("axes", {"frame", "world"}, 0) == 0 ? Axes::Local : Axes::World;
-  } else if (a.kind == Kind::Cylinder && table.has("points")) {
+  } else if (a.kind == ActuatorSpec::Kind::Cylinder && table.has("points")) {
     a.points = read_points(table);
     if (table.has("joint")) table.refuse("joint", "a cylinder has a 'joint' or two 'points' to push between, not both");
   } else {
     a.joint = table.string("joint");
-    a.freedom = a.kind == Kind::Motor ? table.integer("freedom", 0) : 0;
+    a.freedom = a.kind == ActuatorSpec::Kind::Motor ? table.integer("freedom", 0) : 0;
   }
 }
 
@@ -70,9 +67,10 @@ std::vector<ActuatorSpec> read_actuators(const TomlTable& control, const Model& 
   std::vector<ActuatorSpec> out;
   for (const TomlTable& table : control.tables("actuators")) {
     const ActuatorSpec a = read_actuator(table);
-    if (const auto made = Actuator::build(nominal, a); !made) refuse_at(table, made.error().what);
+    if (const auto made = Actuator::build(nominal, a); !made) refuse_actuator(table, made.error().what);
     for (const ActuatorSpec& before : out)
-      if (name_of(before) == name_of(a)) refuse_at(table, "two actuators are called '" + name_of(a) + "': give one a 'name'");
+      if (name_of(before) == name_of(a))
+        refuse_actuator(table, "two actuators are called '" + name_of(a) + "': give one a 'name'");
     out.push_back(a);
   }
   return out;

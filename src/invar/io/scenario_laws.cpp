@@ -14,7 +14,7 @@ int find_named(const TomlTable& table, const char* key, const Items& items, cons
   const std::string name = table.string(key);
   for (std::size_t i = 0; i < items.size(); ++i)
     if (items[i].name == name) return static_cast<int>(i);
-  if (!name.empty()) table.refuse(key, fmt::format("there is no {} '{}'{}", noun, name, did_you_mean(name, names_of(items))));
+  if (!name.empty()) table.refuse(key, there_is_no(noun, name, names_of(items)));
   return -1;
 }
 

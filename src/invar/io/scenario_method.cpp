@@ -10,7 +10,7 @@ namespace invar {
 
 namespace {
 
-void positive(const TomlTable& table, const char* key, double& value) {
+void read_positive(const TomlTable& table, const char* key, double& value) {
   if (!table.has(key)) return;
   value = table.number(key);
   if (!(value > 0)) table.refuse(key, fmt::format("'{}' must be positive", key));
@@ -22,15 +22,15 @@ constexpr const char* kAdaptiveKeys[] = {"tolerance",           "relative_tolera
 void read_adaptive(const TomlTable& table, Dopri5Options& o) {
   if (table.has("step")) table.refuse("step", "an adaptive method chooses its own steps; limit them with max_step");
   double all = 0;
-  positive(table, "tolerance", all);
+  read_positive(table, "tolerance", all);
   if (all > 0) o.relative_tolerance = o.position_tolerance = o.velocity_tolerance = o.auxiliary_tolerance = all;
-  positive(table, "relative_tolerance", o.relative_tolerance);
-  positive(table, "position_tolerance", o.position_tolerance);
-  positive(table, "velocity_tolerance", o.velocity_tolerance);
-  positive(table, "auxiliary_tolerance", o.auxiliary_tolerance);
-  positive(table, "first_step", o.h_first);
-  positive(table, "min_step", o.h_min);
-  positive(table, "max_step", o.h_max);
+  read_positive(table, "relative_tolerance", o.relative_tolerance);
+  read_positive(table, "position_tolerance", o.position_tolerance);
+  read_positive(table, "velocity_tolerance", o.velocity_tolerance);
+  read_positive(table, "auxiliary_tolerance", o.auxiliary_tolerance);
+  read_positive(table, "first_step", o.h_first);
+  read_positive(table, "min_step", o.h_min);
+  read_positive(table, "max_step", o.h_max);
 }
 
 constexpr const char* kGalerkinKeys[] = {"degree", "quadrature", "gradient", "stabilised"};

@@ -11,8 +11,8 @@ namespace invar {
 namespace {
 
 // Signals first, so that one that cannot be followed is told why.
-const std::vector<std::string> kKinds = {"constant",   "step",  "pulse",        "sine", "ramp",
-                                         "polynomial", "table", "minimum_jerk", "file"};
+const std::vector<std::string> kReferenceKinds = {"constant",   "step",  "pulse",        "sine", "ramp",
+                                                  "polynomial", "table", "minimum_jerk", "file"};
 constexpr int kMinimumJerk = 7, kFile = 8;
 
 // A column of the file that a table names, or what stands in the way, at the key that asks for it.
@@ -156,7 +156,7 @@ std::optional<Reference> read_reference(const TomlTable& table, const char* key,
   const auto t = table.table(key);
   if (!t) return std::nullopt;
   std::optional<Reference> out;
-  switch (t->choice("kind", kKinds)) {
+  switch (t->choice("kind", kReferenceKinds)) {
     case kMinimumJerk: out = MinimumJerk{t->numbers("times"), t->numbers("values")}; break;
     case kFile: out = read_file(*t, folder); break;
     default: out = read_signal(table, key);

@@ -31,7 +31,7 @@ Signal scaled(Table s, double c) {
 }
 Signal scaled(Noise s, double c) { return s.deviation *= std::abs(c), s; }
 
-const std::vector<std::string> kKinds = {"constant", "step", "pulse", "sine", "ramp", "polynomial", "table", "random"};
+const std::vector<std::string> kSignalKinds = {"constant", "step", "pulse", "sine", "ramp", "polynomial", "table", "random"};
 
 constexpr auto kUnnamed = static_cast<std::uint64_t>(-1);
 
@@ -202,7 +202,7 @@ std::shared_ptr<const Environment> read_drives(const TomlTable& root, const Mode
 Signal read_signal(const TomlTable& table, const char* key) {
   const auto signal = table.table(key);
   if (!signal) return Constant{1};
-  const Signal out = read_kind(*signal, signal->choice("kind", kKinds));
+  const Signal out = read_kind(*signal, signal->choice("kind", kSignalKinds));
   if (const std::string why = flaw(out); !why.empty()) signal->refuse("", why);
   return out;
 }

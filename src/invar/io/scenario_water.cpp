@@ -11,10 +11,9 @@ namespace invar {
 namespace {
 
 // An error belongs to the key that it names in quotes, if the table has it.
-void refuse_at(const TomlTable& table, const Error& error) {
-  for (const char* key : {"velocity", "gusts", "across", "along", "linear", "from", "bodies"})
-    if (error.what.find(fmt::format("'{}'", key)) != std::string::npos && table.has(key)) return table.refuse(key, error.what);
-  table.refuse("", error.what);
+void refuse_water(const TomlTable& table, const Error& error) {
+  if (!table.refuse_named({"velocity", "gusts", "across", "along", "linear", "from", "bodies"}, error.what))
+    table.refuse("", error.what);
 }
 
 constexpr std::uint64_t kMeterStream = 0x464C4F57;  // no other stream of a run has this number
@@ -32,7 +31,7 @@ std::shared_ptr<const Flow> read_flow(const TomlTable& root, std::uint64_t seed)
     spec.measured = FlowMeter{m->number("deviation", 0), m->number("hold", FlowMeter{}.hold), Random(seed, kMeterStream).bits()};
   auto flow = Flow::build(spec);
   if (flow) return std::make_shared<const Flow>(std::move(*flow));
-  if (t->sound()) refuse_at(*t, flow.error());
+  if (t->sound()) refuse_water(*t, flow.error());
   return nullptr;
 }
 
@@ -57,7 +56,7 @@ std::vector<std::shared_ptr<const Environment>> read_drags(const TomlTable& root
       for (std::size_t k = 1; k < models.size() && !made; ++k)
         if (auto later = StripDrag::build(*models[k], spec, flow)) made = std::move(later);
       if (!made) {
-        if (t.sound()) refuse_at(t, made.error());
+        if (t.sound()) refuse_water(t, made.error());
         break;
       }
       out.push_back(std::make_shared<const StripDrag>(std::move(*made)));

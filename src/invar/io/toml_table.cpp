@@ -101,6 +101,12 @@ void TomlTable::refuse(std::string_view key, std::string sentence) const {
   if (!document_->wrong) document_->wrong = Error{ErrorKind::Syntax, std::move(sentence), key.empty() ? where() : where(key)};
 }
 
+bool TomlTable::refuse_named(std::initializer_list<const char*> keys, const std::string& sentence) const {
+  for (const char* key : keys)
+    if (has(key) && sentence.find(std::string("'") + key + "'") != std::string::npos) return refuse(key, sentence), true;
+  return false;
+}
+
 bool TomlTable::sound() const { return !document_->wrong && !document_->missing; }
 
 void TomlTable::accept(std::string_view key) const { find(key, false); }

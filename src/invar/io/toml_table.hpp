@@ -73,6 +73,8 @@ class TomlTable {
 
   /// Records an error of the reader's own at the value of `key` (empty: at the table); the first one wins.
   void refuse(std::string_view key, std::string sentence) const;
+  /// The same at the first of `keys` that the sentence names in 'quotes' and the table has; false: there is none.
+  bool refuse_named(std::initializer_list<const char*> keys, const std::string& sentence) const;
   /// Whether nothing was wrong or missing so far, in the whole document.
   bool sound() const;
   /// Marks everything under a key as asked for.

@@ -26,7 +26,7 @@ struct Place {
   int sample;
 };
 
-struct Piece {
+struct SamplePiece {
   MatX left, right;  // right is empty where it is the same
   long rows = 0;
   Verdict verdict;
@@ -48,7 +48,7 @@ class Worker {
         a_(model.bodies().size()),
         moved_(a_) {}
 
-  void fill(const Place* places, int count, Piece& out) {
+  void fill(const Place* places, int count, SamplePiece& out) {
     const Eigen::Index directions = 6 * static_cast<Eigen::Index>(d_.size()), columns = terms_.columns() + 1;
     out.left.setZero(count * directions, columns);
     if (!by_factor_) out.right.setZero(count * directions, columns);
@@ -81,7 +81,7 @@ class Worker {
     return {};
   }
 
-  Verdict by_rows(Piece& out, Eigen::Index& row) {
+  Verdict by_rows(SamplePiece& out, Eigen::Index& row) {
     if (const Verdict verdict = factor_.factor(); !verdict.ok()) return verdict;
     for (const ColumnEntry& e : entries_) factor_.add(e.body, e.wrench, out.left.col(e.column).segment(row, factor_.rows()));
     for (const ColumnEntry& e : entries_) {
@@ -95,7 +95,7 @@ class Worker {
     return {};
   }
 
-  Verdict by_solves(Piece& out, Eigen::Index& row) {
+  Verdict by_solves(SamplePiece& out, Eigen::Index& row) {
     const Eigen::Index directions = 6 * static_cast<Eigen::Index>(d_.size());
     auto left = out.left.middleRows(row, directions), right = out.right.middleRows(row, directions);
     for (const ColumnEntry& e : entries_) {
@@ -133,7 +133,7 @@ class Worker {
 };
 
 // The lower triangle of the sum, tile by tile.
-void add_pieces(const std::vector<Piece>& pieces, int count, int threads, MatX& sum) {
+void add_pieces(const std::vector<SamplePiece>& pieces, int count, int threads, MatX& sum) {
   const int across = static_cast<int>((sum.cols() + kTile - 1) / kTile);
   std::vector<std::pair<int, int>> tiles;
   for (int i = 0; i < across; ++i)
@@ -143,7 +143,7 @@ void add_pieces(const std::vector<Piece>& pieces, int count, int threads, MatX& 
                        c = tiles[static_cast<std::size_t>(t)].second * kTile;
     const Eigen::Index nr = std::min<Eigen::Index>(kTile, sum.cols() - r), nc = std::min<Eigen::Index>(kTile, sum.cols() - c);
     for (int p = 0; p < count; ++p) {
-      const Piece& piece = pieces[static_cast<std::size_t>(p)];
+      const SamplePiece& piece = pieces[static_cast<std::size_t>(p)];
       sum.block(r, c, nr, nc).noalias() += piece.left.middleCols(r, nr).transpose() * piece.other().middleCols(c, nc);
     }
   });
@@ -157,7 +157,7 @@ std::vector<Place> places_of(const DataSet& data, const std::vector<int>& runs) 
   return out;
 }
 
-Result<void> judge(const Model& model, const DataSet& data, const Piece& piece, const Place* places) {
+Result<void> judge(const Model& model, const DataSet& data, const SamplePiece& piece, const Place* places) {
   if (piece.failed < 0) return {};
   const Place& at = places[piece.failed];
   const std::string where = fmt::format("sample {} of run '{}'", at.sample + 1, data.runs[static_cast<std::size_t>(at.run)].name);
@@ -195,7 +195,7 @@ Result<Gram> gram_of(const Model& model, const Terms& terms, const DataSet& data
       (options.way == GramOptions::Way::Choose && terms.columns() >= 6 * static_cast<int>(model.bodies().size()));
   const int columns = terms.columns() + 1, all = static_cast<int>(places.size());
   MatX sum = MatX::Zero(columns, columns);
-  std::vector<Piece> pieces(kBatch);
+  std::vector<SamplePiece> pieces(kBatch);
   Gram out;
   for (int begin = 0; begin < all; begin += kBatch * kPiece) {
     if (options.stop && *options.stop) break;

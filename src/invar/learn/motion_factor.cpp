@@ -12,7 +12,7 @@ namespace invar {
 namespace {
 
 // A pivot that has fallen this far is round-off of the solves (condition of closures times 1e-16), not a freedom.
-constexpr double kRoundOff = 1e-11;
+constexpr double kRankless = 1e-11;
 
 }  // namespace
 
@@ -71,7 +71,7 @@ Verdict MotionFactor::factor() {
   const int freedoms = without_ > 0 ? static_cast<int>(6 * n) : inverse_.freedoms();
   for (rows_ = 0; rows_ < freedoms; ++rows_) {
     Eigen::Index p = 0;
-    if (!(left_.maxCoeff(&p) > kRoundOff * largest)) break;
+    if (!(left_.maxCoeff(&p) > kRankless * largest)) break;
     auto column = L_.col(rows_);
     column.noalias() = A_.col(p) - L_.leftCols(rows_) * L_.row(p).head(rows_).transpose();
     column /= std::sqrt(left_[p]);

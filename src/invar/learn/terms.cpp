@@ -34,7 +34,7 @@ Result<std::vector<int>> places(const TermSpec& spec, const std::vector<std::str
   std::vector<int> out;
   for (const std::string& word : wanted) {
     const auto at = std::find(known.begin(), known.end(), word);
-    if (at == known.end()) return refuse(spec, "there is no {} '{}'{}", what, word, did_you_mean(word, known));
+    if (at == known.end()) return refuse(spec, "{}", there_is_no(what, word, known));
     out.push_back(static_cast<int>(at - known.begin()));
   }
   for (std::size_t i = 0; wanted.empty() && i < known.size(); ++i) out.push_back(static_cast<int>(i));

@@ -32,6 +32,13 @@ using Accelerations = std::vector<BodyAcceleration>;
 /// One wrench per body about its centre of mass, World components: whatever acts from outside (port in).
 using Port = std::vector<Wrench>;
 
+/// Σ F·a + m·α: the pairing of wrenches with accelerations, or with anything else that has one vector of each per body.
+inline double paired(const Port& port, const Accelerations& x) {
+  double sum = 0;
+  for (std::size_t b = 0; b < port.size(); ++b) sum += port[b].force.dot(x[b].a_WC) + port[b].moment.dot(x[b].alpha_WB);
+  return sum;
+}
+
 /// What acts on a mechanism at one instant, besides gravity and its own passive joints.
 struct Load {
   Port port;     ///< one per body

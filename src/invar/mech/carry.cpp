@@ -28,19 +28,19 @@ constexpr double kNearEnough =
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 // Pose and twist of a body frame.
-struct Moving {
+struct MovingFrame {
   Pose X;
   Vec3 w = Vec3::Zero(), v = Vec3::Zero();  // of its origin, World
 };
 
-Moving frame_of(const Model& model, const Bodies& bodies, int b) {
+MovingFrame frame_of(const Model& model, const Bodies& bodies, int b) {
   if (b == kWorld) return {};
   const BodyState& s = bodies[index(b)];
   const Pose X = s.X_WB(model.bodies()[index(b)]);
   return {X, s.w_WB, s.velocity_at(X.p)};
 }
 
-BodyState state_of(const Moving& m, const Body& body) {
+BodyState state_of(const MovingFrame& m, const Body& body) {
   const Vec3 arm = m.X.q * body.inertia.p_BC;
   return {m.X.p + arm, m.v + m.w.cross(arm), m.w, m.X.q};
 }
@@ -136,7 +136,7 @@ class Carrier {
     if (!j || !b) return;
     const Joint& joint = to_.joints()[index(*j)];
     const bool outward = joint.child == *b;
-    const Moving on = frame_of(to_, out_.bodies, outward ? joint.parent : joint.child);
+    const MovingFrame on = frame_of(to_, out_.bodies, outward ? joint.parent : joint.child);
     const Pose X_FM = across(*j);
     const Pose X =
         outward ? on.X * joint.X_PF * X_FM * joint.X_CM.inverse() : on.X * joint.X_CM * X_FM.inverse() * joint.X_PF.inverse();
@@ -174,8 +174,8 @@ class Carrier {
       if (!moved[i]) continue;
       const Joint& joint = to_.joints()[index(n.joint)];
       const Pose X_FM = across(n.joint);
-      const Moving inner = frame_of(to_, out_.bodies, n.inner < 0 ? kWorld : tree.nodes[index(n.inner)].body);
-      Moving m = frame_of(to_, out_.bodies, n.body);
+      const MovingFrame inner = frame_of(to_, out_.bodies, n.inner < 0 ? kWorld : tree.nodes[index(n.inner)].body);
+      MovingFrame m = frame_of(to_, out_.bodies, n.body);
       m.X = n.reversed ? inner.X * joint.X_CM * X_FM.inverse() * joint.X_PF.inverse()
                        : inner.X * joint.X_PF * X_FM * joint.X_CM.inverse();
       m.X.q = normalized(m.X.q);

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "invar/base/check.hpp"
+#include "invar/base/index.hpp"
 
 namespace invar {
 namespace {
@@ -22,8 +23,6 @@ constexpr double kNotSolvedIdle = 1e-8;  // of the sine of the weakest idle dire
 constexpr double kSurelySolved = 1e-14;
 constexpr double kWatch = 1e-2;  // how far a pivot ratio may move before it counts as a change
 constexpr double kWorn = 1e-3;   // pivot ratios that are as good as any (see FrontFactor::choose)
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 }  // namespace
 

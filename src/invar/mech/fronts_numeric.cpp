@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "invar/base/index.hpp"
 #include "invar/mech/front_factor.hpp"
 #include "invar/mech/front_kernels.hpp"
 #include "invar/mech/front_lanes.hpp"
@@ -16,8 +17,6 @@ namespace {
 using kernel::Octet;
 constexpr std::size_t kSlack = 32;      // doubles past the end that kernels may read or add zeros to
 constexpr double kSurelyStrong = 1e-3;  // pivot ratios from which the natural order is as good as the strongest first
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 }  // namespace
 

@@ -5,15 +5,12 @@
 // empty with all its descendants, so only the part of the tree that meets n is visited.
 #include <algorithm>
 
+#include "invar/base/index.hpp"
 #include "invar/mech/front_factor.hpp"
 #include "invar/mech/front_kernels.hpp"
 
 namespace invar {
-namespace {
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
-
-}  // namespace
+namespace {}  // namespace
 
 void FrontFactor::substitute(std::size_t first, std::size_t last) {
   double* w = local_.data();

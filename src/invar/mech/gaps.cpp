@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "invar/base/index.hpp"
 #include "invar/base/largest.hpp"
 #include "invar/mech/kinematics.hpp"
 
@@ -18,8 +19,6 @@ namespace {
 
 constexpr double kStandOut = 1e3;
 constexpr double kRatesStandOut = 200;
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 // The residual of a coupling where nobody tells on which turn its driven freedom is: the nearest.
 double residual_of(const Model& model, int c, const Bodies& bodies, const VecX* coupling_q) {

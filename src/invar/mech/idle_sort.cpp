@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "invar/base/index.hpp"
+
 namespace invar {
 namespace {
 
 constexpr double kTake = 0.02;    // squared sines from which a direction is taken at once
 constexpr double kAtRoot = 1e-6;  // and at the last chance
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 class Placer {
  public:

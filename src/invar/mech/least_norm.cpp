@@ -8,14 +8,14 @@
 #include <cmath>
 #include <limits>
 
+#include "invar/base/index.hpp"
+
 namespace invar {
 namespace {
 
 constexpr double kEpsilon = 1e-12;
 constexpr double kRoundOff = 1e-16;  // of |J| |F|
 constexpr int kPasses = 40;
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 KktStructure dual_of(const KktStructure& s) {
   std::vector<std::vector<int>> blocks(size(s.bodies()));

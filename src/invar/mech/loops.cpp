@@ -9,18 +9,17 @@
 #include <numbers>
 #include <numeric>
 
+#include "invar/base/index.hpp"
 #include "invar/mech/dense.hpp"
 #include "invar/mech/kinematics.hpp"
 
 namespace invar {
 namespace {
 
-constexpr int kIterations = 30;
+constexpr int kClosingIterations = 30;
 constexpr double kNoLength = 1e-9;  // of the model's: joints whose points are one but for rounding
 constexpr double kNull = 1e-7;      // of the largest singular value: below it a direction is not moved along
 constexpr double kClosed = 1e-9;    // of the length of a group: a residual that stops falling below it is rounding
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 int root(std::vector<int>& of, int i) {
   while (of[size(i)] != i) i = of[size(i)] = of[size(of[size(i)])];
@@ -353,7 +352,7 @@ bool Loops::close(std::size_t group, int rank, const VecX& wound, VecX& q) {
   MatX J;
   VecX r, by;
   double last = std::numeric_limits<double>::infinity();
-  for (int k = 0; k < kIterations; ++k) {
+  for (int k = 0; k < kClosingIterations; ++k) {
     place(q, wound);
     residual(group, r);
     const double now = r.norm();

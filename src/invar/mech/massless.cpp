@@ -9,13 +9,13 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "invar/base/index.hpp"
+
 namespace invar {
 namespace {
 
 constexpr double kZeroInertia = 1e-14;  // of the largest that it was computed with: round-off
 constexpr double kIdle = 1e-8;          // of the body's largest: small enough to be dear without a loan
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 // Inverse of a symmetric positive definite 3x3 by Cholesky; false if a pivot is not positive.
 bool invert3(const Mat6& m, int o, Mat6& w) {

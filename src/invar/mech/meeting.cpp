@@ -19,7 +19,7 @@ constexpr double kDifference = 1e-4;  // scaled: central differences are good to
 constexpr double kForm = 1e-5;        // of a form: below it a row depends on the others beside the configuration, too
 constexpr double kSame = 1e-3;        // 1 - |cosine| of two directions that are one; a double root is found to its root
 constexpr int kStarts = 60;           // per dimension
-constexpr int kIterations = 60;
+constexpr int kMeetingIterations = 60;
 constexpr std::size_t kMost = 64;     // branches
 constexpr std::size_t kExamples = 4;  // of a continuum
 constexpr double kResisted = 1e-3;    // of a form: what the nearest direction must leave of it where nothing moves
@@ -72,7 +72,7 @@ VecX direction_from(VecX c, const std::vector<MatX>& forms, double* least = null
   const auto p = static_cast<Eigen::Index>(forms.size());
   VecX r(p + 1);
   MatX A(p + 1, c.size());
-  for (int iteration = 0; iteration < kIterations; ++iteration) {
+  for (int iteration = 0; iteration < kMeetingIterations; ++iteration) {
     c.normalize();
     for (Eigen::Index i = 0; i < p; ++i) {
       A.row(i) = 2 * (forms[static_cast<std::size_t>(i)] * c).transpose();

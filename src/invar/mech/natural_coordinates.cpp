@@ -318,4 +318,20 @@ std::string natural_objection(const Model& model) {
   return {};
 }
 
+int closure_rows_of(const NaturalCoordinates& c, const SpanningTree& tree) {
+  int sum = 0;
+  for (const int j : tree.closures) sum += c.joint_rows(j);
+  return sum;
+}
+
+std::vector<bool> looped_parts(const NaturalCoordinates& c, const SpanningTree& tree) {
+  const Scales& scales = c.scales();
+  std::vector<bool> out(scales.parts.size(), false);
+  for (const int j : tree.closures) {
+    const int b = c.model().joints()[static_cast<std::size_t>(j)].child;
+    out[static_cast<std::size_t>(scales.part_of_body[static_cast<std::size_t>(b)])] = true;
+  }
+  return out;
+}
+
 }  // namespace invar

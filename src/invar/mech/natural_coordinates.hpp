@@ -6,6 +6,7 @@
 #include "invar/mech/bodies.hpp"
 #include "invar/mech/plane.hpp"
 #include "invar/mech/scales.hpp"
+#include "invar/mech/spanning_tree.hpp"
 
 namespace invar {
 
@@ -131,5 +132,16 @@ class NaturalCoordinates {
 /// polynomials of degree two, rotors (armature) make the mass depend on the configuration. Empty where there is nothing to
 /// object.
 std::string natural_objection(const Model& model);
+
+/// Rows of all joints outside the tree.
+int closure_rows_of(const NaturalCoordinates& c, const SpanningTree& tree);
+/// Per connected part: whether a joint of it lies outside the tree.
+std::vector<bool> looped_parts(const NaturalCoordinates& c, const SpanningTree& tree);
+
+/// A pivot below this part of its column is what rounding left of nothing.
+inline constexpr double kNaturalPivot = 1e-14;
+/// Inertia below this part of the usual in its connected part is borrowed where loops may have to provide it. The answer does not
+/// depend on it: borrowing is exact for any inertia.
+inline constexpr double kLentInertia = 1e-3;
 
 }  // namespace invar

@@ -10,45 +10,16 @@
 namespace invar {
 namespace {
 
-// Inertia below this part of the usual in its connected part is borrowed where loops may have to provide it. The answer does not
-// depend on it: borrowing is exact for any inertia.
-constexpr double kLittle = 1e-3;
-
-// A pivot below this part of its column is what rounding left of nothing.
-constexpr double kNoPivot = 1e-14;
-
-std::vector<int> inner_nodes(const SpanningTree& tree) {
-  std::vector<int> inner;
-  for (const TreeNode& node : tree.nodes) inner.push_back(node.inner);
-  return inner;
-}
-
 std::vector<int> rows_of_nodes(const NaturalCoordinates& c, const SpanningTree& tree) {
   std::vector<int> rows;
   for (const TreeNode& node : tree.nodes) rows.push_back(c.internal_rows() + (node.joint < 0 ? 0 : c.joint_rows(node.joint)));
   return rows;
 }
 
-std::vector<bool> looped_parts(const NaturalCoordinates& c, const SpanningTree& tree) {
-  const Scales& scales = c.scales();
-  std::vector<bool> out(scales.parts.size(), false);
-  for (const int j : tree.closures) {
-    const int b = c.model().joints()[static_cast<std::size_t>(j)].child;
-    out[static_cast<std::size_t>(scales.part_of_body[static_cast<std::size_t>(b)])] = true;
-  }
-  return out;
-}
-
 std::vector<int> sizes(const NaturalCoordinates& c, const std::vector<int>& rows, int copies, int multipliers) {
   std::vector<int> out;
   for (const int r : rows) out.push_back(copies * c.per_body() + multipliers * r);
   return out;
-}
-
-int closure_rows_of(const NaturalCoordinates& c, const SpanningTree& tree) {
-  int sum = 0;
-  for (const int j : tree.closures) sum += c.joint_rows(j);
-  return sum;
 }
 
 }  // namespace
@@ -117,8 +88,8 @@ NaturalElimination::Loan NaturalElimination::loan_of(int body) const {
   loan.body = body;
   if (!looped_[static_cast<std::size_t>(scales.part_of_body[b])]) return loan;
   const Inertia& inertia = coordinates_.model().bodies()[b].inertia;
-  const double mass = scales.mass_at(body), little = kLittle * mass * scales.body_length[b] * scales.body_length[b];
-  loan.moves = inertia.mass < kLittle * mass;
+  const double mass = scales.mass_at(body), little = kLentInertia * mass * scales.body_length[b] * scales.body_length[b];
+  loan.moves = inertia.mass < kLentInertia * mass;
   const auto add = [&](const Vec3& axis) { loan.axes[static_cast<std::size_t>(loan.turns++)] = axis; };
   if (coordinates_.plane()) {
     const Vec3& n = coordinates_.plane()->bodies[b].n_B;
@@ -303,7 +274,7 @@ void NaturalElimination::lend() {
 Verdict NaturalElimination::factor() {
   if (!chosen_.ok()) return chosen_;
   lend();
-  if (const int node = tree_.eliminate(kNoPivot); node >= 0) return lacking(node);
+  if (const int node = tree_.eliminate(kNaturalPivot); node >= 0) return lacking(node);
   drop_inactive();
   if (!tree_.finish(0)) return {Status::Singular, -1, spanning_.closures.empty() ? -1 : spanning_.closures[0], 0};
   return {};
@@ -349,7 +320,7 @@ Verdict NaturalElimination::choose(const VecX& x) {
     for (int node = 0; node < tree_.nodes(); ++node) size_[k] += tree_.border_rows(node).row(k).squaredNorm();
   }
   // Without the tree nothing is known: the rows stay as they were, and nobody computes with them.
-  if (const int node = tree_.eliminate(kNoPivot); node >= 0 || !tree_.corner().allFinite()) {
+  if (const int node = tree_.eliminate(kNaturalPivot); node >= 0 || !tree_.corner().allFinite()) {
     chosen_ = {x.allFinite() ? Status::Singular : Status::NotFinite};
     if (node < 0) return chosen_;
     const TreeNode& at = spanning_.nodes[static_cast<std::size_t>(node)];

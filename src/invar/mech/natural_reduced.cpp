@@ -17,12 +17,8 @@
 namespace invar {
 namespace {
 
-// A pivot below this part of its column is what rounding left of nothing.
-constexpr double kNoPivot = 1e-14;
-// Inertia below this part of the usual is borrowed where loops may have to provide it.
-constexpr double kLittle = 1e-3;
 // Below this pivot of a loan the answer is looked at.
-constexpr double kWeak = 1e-6;
+constexpr double kWeakLoan = 1e-6;
 // A motion has no inertia whose change of momentum is below this part of it, and whose energy is round-off of its bodies'
 // inertia.
 constexpr double kZeroInertia = 1e-14;
@@ -33,31 +29,9 @@ constexpr int kRefinements = 4;
 
 int first_row(const NaturalCoordinates& c) { return c.model().joints().empty() ? c.rows() : c.first_joint_row(0); }
 
-std::vector<int> inner_nodes(const SpanningTree& tree) {
-  std::vector<int> inner;
-  for (const TreeNode& node : tree.nodes) inner.push_back(node.inner);
-  return inner;
-}
-
 std::vector<int> sizes(const NaturalCoordinates& c, const SpanningTree& tree, int per_body) {
   std::vector<int> out;
   for (const TreeNode& node : tree.nodes) out.push_back(per_body + (node.joint < 0 ? 0 : c.joint_rows(node.joint)));
-  return out;
-}
-
-int closure_rows_of(const NaturalCoordinates& c, const SpanningTree& tree) {
-  int sum = 0;
-  for (const int j : tree.closures) sum += c.joint_rows(j);
-  return sum;
-}
-
-std::vector<bool> looped_parts(const NaturalCoordinates& c, const SpanningTree& tree) {
-  const Scales& scales = c.scales();
-  std::vector<bool> out(scales.parts.size(), false);
-  for (const int j : tree.closures) {
-    const int b = c.model().joints()[static_cast<std::size_t>(j)].child;
-    out[static_cast<std::size_t>(scales.part_of_body[static_cast<std::size_t>(b)])] = true;
-  }
   return out;
 }
 
@@ -127,10 +101,10 @@ int NaturalReduced::lend_to(int body, std::array<Loan, 6>& loans) const {
   const Scales& scales = c_.scales();
   if (!looped_[static_cast<std::size_t>(scales.part_of_body[b])]) return 0;
   const Inertia& inertia = c_.model().bodies()[b].inertia;
-  const double mass = scales.mass_at(body), little = kLittle * mass * scales.body_length[b] * scales.body_length[b];
+  const double mass = scales.mass_at(body), little = kLentInertia * mass * scales.body_length[b] * scales.body_length[b];
   const int d = c_.dimension();
   std::size_t count = 0;
-  for (int k = 0; k < d && inertia.mass < kLittle * mass; ++k) loans[count++] = {body, k, Six::Unit(k)};
+  for (int k = 0; k < d && inertia.mass < kLentInertia * mass; ++k) loans[count++] = {body, k, Six::Unit(k)};
   if (c_.plane()) {
     const Vec3& n = c_.plane()->bodies[b].n_B;
     if (n.dot(inertia.I_C * n) < little) loans[count++] = {body, d, Six::Unit(d)};
@@ -318,7 +292,7 @@ Verdict NaturalReduced::factor(const VecX& x, const VecX& v) {
     const double particular = on_u.dot(along(form.u)) + on_w.dot(along(form.w) - along(form.minus));
     row_right_[r] = -(c_.curvature(form, v) + particular) * weight_[static_cast<std::size_t>(r)];
   }
-  if (const int node = tree_.eliminate(kNoPivot); node >= 0) {
+  if (const int node = tree_.eliminate(kNaturalPivot); node >= 0) {
     const TreeNode& n = spanning_.nodes[static_cast<std::size_t>(node)];
     return {Status::NoInertia, n.body, n.joint, 0};
   }
@@ -366,7 +340,7 @@ Verdict NaturalReduced::solve(const VecX& x, VecX& f) {
       if (!active_[static_cast<std::size_t>(r)]) z[r] = 0;
   };
   tree_.solve(answer_, leave_out);
-  const Verdict verdict = weakest_ >= 0 && least_ < kWeak ? make_sure(x) : Verdict{};
+  const Verdict verdict = weakest_ >= 0 && least_ < kWeakLoan ? make_sure(x) : Verdict{};
   for (int b = 0; b < static_cast<int>(frames_.size()); ++b) {
     const Frame& frame = frames_[static_cast<std::size_t>(b)];
     const auto y = answer_.segment(tree_.first(node_of(b)), n_);
@@ -461,7 +435,7 @@ Verdict NaturalReduced::choose(const VecX& x) {
     for (int node = 0; node < tree_.nodes(); ++node) size_[k] += tree_.border_rows(node).row(k).squaredNorm();
   }
   // Without the tree nothing is known: the rows stay as they were, and nobody computes with them.
-  if (const int node = tree_.eliminate(kNoPivot); node >= 0 || !tree_.corner().allFinite()) {
+  if (const int node = tree_.eliminate(kNaturalPivot); node >= 0 || !tree_.corner().allFinite()) {
     chosen_ = {x.allFinite() ? Status::Singular : Status::NotFinite};
     if (node < 0) return chosen_;
     const TreeNode& at = spanning_.nodes[static_cast<std::size_t>(node)];

@@ -12,11 +12,11 @@ namespace invar {
 namespace {
 
 // Pivots of closure rows over their own diagonal: squared sines. One elimination loses u / pivot, several times over (up to 30
-// seen), so below kLossy, where 1e-12 would no longer be kept, the fronts take over, which refine. Below kWeak they treat weak
+// seen), so below kLossy, where 1e-12 would no longer be kept, the fronts take over, which refine. Below kWeakRow they treat weak
 // rows as a border, and the mechanism counts as nearly singular; rows left out are told from zero above kNoise.
 constexpr double kLossy = 1e-3;
 constexpr double kLossyInside = 1e-4;  // within a step, where rows are redundant
-constexpr double kWeak = 1e-6;
+constexpr double kWeakRow = 1e-6;
 constexpr double kNoise = 1e-9;
 constexpr double kGrown = 100;
 
@@ -154,7 +154,7 @@ Verdict PartSolver::solve(const Bodies& bodies, const KktInput& input, Accelerat
 
   // Towards a singularity the fronts compute, and watch the rank themselves.
   const double weakest = verdict.status == Status::Singular ? 0 : tree_->weakest_kept();
-  mobility_.near_singular = weakest < kWeak;
+  mobility_.near_singular = weakest < kWeakRow;
   mobility_.joint = tree_->weakest_joint();
   if (too_lossy(weakest, input.settled)) {
     verdict = solve_graph(bodies, input, accelerations, reactions);

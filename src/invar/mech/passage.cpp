@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/base/index.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/dense.hpp"
 #include "invar/mech/kinematics.hpp"
@@ -20,9 +21,7 @@ constexpr double kLongest = 0.15;   // rad; of an error-controlled step where σ
 constexpr double kResolved = 0.06;  // rad; fixed steps that are longer do not see a band
 constexpr double kBeyond = 1.15;    // steps inside a band aim at this part of its half-width
 constexpr double kSameState = 1e-9;
-constexpr double kRounding = 4 * 1.1e-16;  // of closed joints
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
+constexpr double kClosed = 4 * 1.1e-16;  // of closed joints
 
 }  // namespace
 
@@ -308,7 +307,7 @@ Verdict Passage::close_parts(const Bodies& bodies, const VecX& wound, double tol
   // Dropped rows would have a part that passes corrected again and again; the others end as they do by themselves.
   for (const Branch& branch : active_) {
     Closing& part = closing_[size(scales_.part_of_body[size(loops_.groups()[branch.group].bodies.front())])];
-    part.closed = part.closed || part.gap <= kRounding;
+    part.closed = part.closed || part.gap <= kClosed;
   }
   Verdict open;
   for (Closing& part : closing_) {

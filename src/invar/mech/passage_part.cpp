@@ -11,6 +11,7 @@
 #include <Eigen/QR>
 #include <cmath>
 
+#include "invar/base/index.hpp"
 #include "invar/mech/dense.hpp"
 #include "invar/mech/kinematics.hpp"
 
@@ -21,8 +22,6 @@ constexpr double kGone = 1e-13;       // of the strongest row: what is weaker is
 constexpr double kDependent = 1e-10;  // sine between a kept row and the others below which they do not hold what they should
 constexpr double kMissed = 1e-8;      // of the terms of an equation: what an answer may miss it by
 constexpr double kLeast = 1e-15;      // of the largest pivot: motions with less inertia have none
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 }  // namespace
 

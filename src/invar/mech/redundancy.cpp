@@ -10,13 +10,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "invar/base/index.hpp"
+
 namespace invar {
 namespace {
 
 constexpr double kDenseWork = 2e9;  // rows s² up to which the dense QR is taken
 constexpr double kTrades = 1e-8;    // entries of a unit self-stress below this are round-off
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 }  // namespace
 

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/base/index.hpp"
+
 namespace invar {
 namespace {
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 constexpr double kFar = 0.03;  // noise, a sine, that may be larger than that of rows that count
 

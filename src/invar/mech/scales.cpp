@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "invar/base/components.hpp"
+#include "invar/base/index.hpp"
 #include "invar/model/arms.hpp"
 
 namespace invar {
@@ -13,27 +15,6 @@ namespace {
 // A body without arms is not taken for smaller than this part of its connected part: arms that are round-off (1e-16) stay far
 // below the sines that count (RankTolerance).
 constexpr double kSmallest = 1e-6;
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
-
-// Union-find.
-class Components {
- public:
-  explicit Components(std::size_t n) : up_(n) { std::iota(up_.begin(), up_.end(), 0); }
-  int find(int a) {
-    while (up_[size(a)] != a) a = up_[size(a)] = up_[size(up_[size(a)])];
-    return a;
-  }
-  bool join(int a, int b) {
-    a = find(a), b = find(b);
-    if (a == b) return false;
-    up_[size(a)] = b;
-    return true;
-  }
-
- private:
-  std::vector<int> up_;
-};
 
 // Calls add(body, joint point in the body's frame) for every end of a joint that carries reactions.
 template <class Add>

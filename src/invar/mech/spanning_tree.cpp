@@ -4,27 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "invar/base/components.hpp"
+
 namespace invar {
 namespace {
-
-// Union-find over bodies; the ground is the last element.
-class Components {
- public:
-  explicit Components(std::size_t n) : up_(n) { std::iota(up_.begin(), up_.end(), 0); }
-  int find(int a) {
-    while (up_[a] != a) a = up_[a] = up_[up_[a]];
-    return a;
-  }
-  bool join(int a, int b) {
-    a = find(a), b = find(b);
-    if (a == b) return false;
-    up_[a] = b;
-    return true;
-  }
-
- private:
-  std::vector<int> up_;
-};
 
 // Joints in the order in which they may enter the tree. Names settle ties: the order of a file must not matter.
 std::vector<int> by_worth(const Model& model, const std::vector<bool>& prefer) {
@@ -124,6 +107,12 @@ SpanningTree spanning_tree(const Model& model, const std::vector<bool>& prefer) 
     walk();
   }
   return tree;
+}
+
+std::vector<int> inner_nodes(const SpanningTree& tree) {
+  std::vector<int> inner;
+  for (const TreeNode& node : tree.nodes) inner.push_back(node.inner);
+  return inner;
 }
 
 }  // namespace invar

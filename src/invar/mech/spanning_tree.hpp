@@ -37,4 +37,7 @@ bool is_massless(const Model& model, int body);
 /// nothing.
 std::vector<bool> joints_of_massless_bodies(const Model& model);
 
+/// Per node: the node that it hangs on.
+std::vector<int> inner_nodes(const SpanningTree& tree);
+
 }  // namespace invar

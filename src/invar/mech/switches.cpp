@@ -24,7 +24,7 @@
 namespace invar {
 namespace {
 
-constexpr double kRounding = 64 * std::numeric_limits<double>::epsilon();
+constexpr double kSwitchRounding = 64 * std::numeric_limits<double>::epsilon();
 constexpr double kAlways = std::numeric_limits<double>::infinity();
 constexpr double kSliding = 20, kBlur = 0.5;  // friction velocities
 
@@ -72,13 +72,13 @@ void Switches::measure_units(const Bodies* bodies) {
       continue;
     }
     const double size = size_of(law);
-    law.unit = kRounding * size;
-    law.push_unit = kRounding;
+    law.unit = kSwitchRounding * size;
+    law.push_unit = kSwitchRounding;
     if (law.kind != Kind::Cable) continue;
     const Tendon& t = model_.tendons()[static_cast<std::size_t>(law.index)];
     const double rate = bodies ? std::abs(pull_of(model_, t, *bodies).rate) : 0.0;
     // Without stiffness and at rest there is no rate to compare with: sizes per second.
-    law.push_unit = kRounding * (t.stiffness > 0 ? size + t.damping / t.stiffness * rate : (rate > 0 ? rate : size));
+    law.push_unit = kSwitchRounding * (t.stiffness > 0 ? size + t.damping / t.stiffness * rate : (rate > 0 ? rate : size));
   }
 }
 

@@ -18,8 +18,6 @@ using Column = kernel::Column<V>;
 
 namespace {
 
-// Rows whose strengths differ by less are equal, and the first of them is taken: rounding must not choose.
-constexpr double kTie = 1e-8;
 constexpr double kRotor = 1e6;  // a row with an inertia of its own depends on nothing: those go first
 
 }  // namespace

@@ -20,8 +20,6 @@ using Column = kernel::Column<V>;
 
 namespace {
 
-// Pivots that differ by less are equal, and the first row of them is taken: rounding must not choose.
-constexpr double kTie = 1e-8;
 // A row that was chosen is kept until another one is this much stronger, as squares of sines in the inertia metric.
 constexpr double kFaithful = 1e4;
 

@@ -5,6 +5,9 @@
 
 namespace invar {
 
+/// Rows whose strengths differ by less are equal, and the first of them is taken: rounding must not choose.
+inline constexpr double kTie = 1e-8;
+
 using V = kernel::Fast;
 
 inline V pack(const Vec3& a) {

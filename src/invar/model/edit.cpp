@@ -24,7 +24,7 @@ template <class Items>
 Result<std::size_t> find(const Items& items, const std::string& name, const char* what) {
   for (std::size_t i = 0; i < items.size(); ++i)
     if (items[i].name == name) return i;
-  return refuse("there is no {} '{}'{}", what, name, did_you_mean(name, names_of(items)));
+  return fail(ErrorKind::Model, there_is_no(what, name, names_of(items)));
 }
 
 template <class Items>

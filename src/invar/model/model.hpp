@@ -161,6 +161,8 @@ class Model {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 /// "; did you mean 'x'?" for the end of a sentence that refuses a word, or nothing when nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+/// "there is no body 'cupler'; did you mean 'coupler'?"
+std::string there_is_no(std::string_view what, std::string_view name, const std::vector<std::string>& candidates);
 
 /// The names of bodies, joints, couplings or frames.
 template <class Items>

@@ -73,4 +73,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return near.empty() ? near : "; did you mean '" + near + "'?";
 }
 
+std::string there_is_no(std::string_view what, std::string_view name, const std::vector<std::string>& candidates) {
+  return "there is no " + std::string(what) + " '" + std::string(name) + "'" + did_you_mean(name, candidates);
+}
+
 }  // namespace invar

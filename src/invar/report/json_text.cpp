@@ -4,9 +4,13 @@
 #include <nlohmann/json.hpp>
 
 namespace invar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 nlohmann::ordered_json object_of(const std::string& text) {
-  using Json = nlohmann::ordered_json;
   constexpr int kDeepest = 64;
   bool deep = false;
   const auto look = [&deep](int depth, Json::parse_event_t, Json&) { return deep = deep || depth > kDeepest, !deep; };

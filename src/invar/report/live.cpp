@@ -15,7 +15,7 @@ LiveFeed::Piece LiveFeed::next(std::string& out) {
   out.clear();
   switch (stage_) {
     case Stage::Begin: return begin(out);
-    case Stage::Rows: return rows(out);
+    case Stage::Samples: return rows(out);
     case Stage::End: return end(out);
     case Stage::Over: break;
   }
@@ -45,7 +45,7 @@ LiveFeed::Piece LiveFeed::begin(std::string& out) {
   }
   out = live_begin(layout);
   log_ = std::move(*log);
-  stage_ = Stage::Rows;
+  stage_ = Stage::Samples;
   waiting_since_.reset();
   return Piece::Text;
 }
@@ -55,7 +55,7 @@ LiveFeed::Piece LiveFeed::rows(std::string& out) {
   const bool written = being_written(Output{directory_}.log());
   while ((out.empty() || out.size() + row_bytes_ <= kBlock) && log_->next(row_))
     for (const auto& [at, size] : shown_) out.append(reinterpret_cast<const char*>(&row_[at]), sizeof(double) * size);
-  if (!out.empty()) return Piece::Rows;
+  if (!out.empty()) return Piece::Samples;
   if (log_->ending() == LogReader::Ending::Cut && written) return Piece::Later;
   complete_ = log_->ending() == LogReader::Ending::Complete;
   stage_ = Stage::End;

@@ -12,7 +12,7 @@ namespace invar {
 /// is left out, and no more than one block is in memory: a page that asks seldom is late, not poorer, and the run never knows.
 class LiveFeed {
  public:
-  enum class Piece { Text, Rows, Later, Over };
+  enum class Piece { Text, Samples, Later, Over };
   /// Largest block of rows, bytes; a row that is longer makes a block of its own.
   static constexpr std::size_t kBlock = 256u << 10;
 
@@ -26,7 +26,7 @@ class LiveFeed {
   void hurry() { patience_ = {}; }
 
  private:
-  enum class Stage { Begin, Rows, End, Over };
+  enum class Stage { Begin, Samples, End, Over };
   Piece begin(std::string& out);
   Piece rows(std::string& out);
   Piece end(std::string& out);

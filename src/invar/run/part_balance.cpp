@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/base/index.hpp"
+
 namespace invar {
 namespace {
-
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
 bool acts(const Passive& p) { return p.stiffness != 0 || p.damping != 0 || p.friction != 0 || p.stop_stiffness != 0; }
 

@@ -7,6 +7,9 @@
 
 namespace invar::cayley {
 
+/// A pivot this small against what it was made of is round-off: the freedom moves nothing that has mass.
+inline constexpr double kNoInertia = 1e-13;
+
 /// The two worlds in which a mechanism moves, with the same words, so that one derivation serves both. Linear vectors have L
 /// components, angular ones A; a wrench or a twist is stacked (linear, angular), N = L + A.
 ///   cross(w, r)   velocity w × r            moment(r, f)  r × f           turn(a, b)  a × b of angular vectors

@@ -15,12 +15,6 @@
 #include <cmath>
 
 namespace invar::cayley {
-namespace {
-
-// A pivot this small against what it was made of is round-off: the body turns nothing that has mass.
-constexpr double kNoInertia = 1e-13;
-
-}  // namespace
 
 void Pins::hang(std::vector<Pin> pins, std::vector<Edge> edges) {
   pins_ = std::move(pins);

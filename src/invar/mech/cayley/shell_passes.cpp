@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kTolerable = 1e-14;
 constexpr int kPasses = 16, kMostPasses = 18, kSlow = 4;
-constexpr double kNothing = 1e-24;                // of kinetic energies
+constexpr double kNoEnergyOfAll = 1e-24;          // of kinetic energies
 constexpr double kFound = 4e-16;                  // of velocities: what passes may leave
 constexpr double kRough = 1e-12, kStalled = 0.3;  // of velocities: where what hardly shrinks is rounding
 constexpr double kNoise = 1e-10;      // of velocities: what shrinks no more is rounding, which wrenches collect along chains
@@ -134,7 +134,7 @@ void Shell<G>::share() {
   for (std::size_t i = 1; i < share_.size(); ++i) {
     const Balance& balance = balance_[i];
     const double c = share_[i] * std::sqrt(std::sqrt(balance.n1 / balance.n0));
-    const bool known = balance.n0 > kNothing * balance.whole && c > kLeastShare && c < 1 / kLeastShare;
+    const bool known = balance.n0 > kNoEnergyOfAll * balance.whole && c > kLeastShare && c < 1 / kLeastShare;
     share_[i] = known ? c : 1.0;
   }
 }

@@ -25,8 +25,6 @@
 namespace invar::cayley {
 namespace {
 
-// A pivot this small against what it was made of is round-off: the freedom moves nothing that has mass.
-constexpr double kNoInertia = 1e-13;
 // Freedoms with less than this part of the usual inertia borrow.
 constexpr double kLend = 1e-3;
 // Below this pivot of a loan the motion is looked at; it has no inertia if its momentum is below this part of it, and its energy

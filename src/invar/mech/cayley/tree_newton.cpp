@@ -15,12 +15,12 @@ namespace {
 constexpr int kIterations = 20, kWithLoads = 50;
 // Newton squares its error: an increment of 1e-8 of the velocities is followed by one of 1e-16.
 constexpr double kSmall = 2e-8;
-constexpr double kRounding = 2e-16, kNoise = 1e-10;
+constexpr double kRounding = 2e-16, kNoiseOfIncrements = 1e-10;
 // What may be left where Newton went astray before: there increments may stall without being rounding.
 constexpr double kFloor = 10 * kRounding;
 constexpr double kClear = 100;          // times rounding: increments above it tell how Newton converges
 constexpr double kCaution = 4;          // times the contraction seen
-constexpr int kStalled = 6;             // increments in a row that shrink no more: slow ones may grow once and shrink again
+constexpr int kMostStalled = 6;         // increments in a row that shrink no more: slow ones may grow once and shrink again
 constexpr double kSteady = 0.05;        // relative change of a contraction that is one, and no rounding
 constexpr int kSteadily = 4;            // increments in a row
 constexpr double kGrown = 1.05;         // times the smallest: rounding may keep its size
@@ -102,7 +102,7 @@ Verdict Tree<G>::newton(double h, Loading* loading) {
     if (const Verdict v = iterate(h, load); !v.ok()) return v;
     if (!std::all_of(paces_.begin(), paces_.end(), [](const Pace& pace) { return std::isfinite(pace.now); })) break;
     if (iterations_ == 1) set_scales(h, load);
-    if (converged(h, feedback, kNoise)) {
+    if (converged(h, feedback, kNoiseOfIncrements)) {
       if (!finish(h)) break;
       return {};
     }
@@ -216,7 +216,7 @@ bool Tree<G>::converged(double h, double feedback, double noise) {
     const double open = kRounding * pace.extent / std::abs(h);
     const bool diverges = pace.steady >= kSteadily && pace.now > kGrown * pace.least && pace.now > kClear * rounding + open;
     return pace.now <= rounding || next <= rounding ||
-           (iterations_ > 2 && pace.stalled >= (slowly ? kStalled : 1) && !diverges && pace.now <= noise * pace.scale + open);
+           (iterations_ > 2 && pace.stalled >= (slowly ? kMostStalled : 1) && !diverges && pace.now <= noise * pace.scale + open);
   });
 }
 

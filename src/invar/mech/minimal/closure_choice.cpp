@@ -9,7 +9,7 @@ namespace invar {
 namespace {
 
 constexpr double kDependent = 1e-9;  // of the size of row and column: smaller pivots say nothing new
-constexpr double kNoise = 1e-13;     // and these are noise even where the rank asks for one more
+constexpr double kNoiseOfRanks = 1e-13;     // and these are noise even where the rank asks for one more
 constexpr double kNearly = 0.1;      // pivots above this share of the largest are as good, if they keep loops apart
 constexpr int kSweeps = 4;           // of scaling; rows of unlike loops differ by powers of ten, not by factors
 
@@ -212,8 +212,8 @@ std::vector<std::vector<int>> components(const std::vector<std::vector<int>>& ne
 ClosureChoice choose_closures(std::vector<ClosureRow> rows, const std::vector<bool>& wanted, const std::vector<int>& loops,
                               int rank) {
   Elimination elimination(std::move(rows), wanted, loops);
-  for (const double least : {kDependent, kNoise}) {
-    if (least == kNoise && rank < 0) break;
+  for (const double least : {kDependent, kNoiseOfRanks}) {
+    if (least == kNoiseOfRanks && rank < 0) break;
     for (const bool wants : {false, true}) elimination.take(wants, least, rank);
   }
   ClosureChoice out = std::move(elimination.choice);

@@ -32,9 +32,9 @@ Limits limits_of(const JointTree& tree) {
   return out;
 }
 
-class Search {
+class PoseSearch {
  public:
-  Search(const JointTree& tree, const Frame& frame, const Pose& target, const VecX& wound, const ReachOptions& options)
+  PoseSearch(const JointTree& tree, const Frame& frame, const Pose& target, const VecX& wound, const ReachOptions& options)
       : tree_(tree),
         frame_(frame),
         target_(target),
@@ -119,7 +119,7 @@ class Search {
 
 Verdict reach(const JointTree& tree, const Frame& frame, const Pose& X_WE, const VecX& q, const VecX& wound,
               const ReachOptions& options, Reach& out) {
-  const Search search(tree, frame, X_WE, wound, options);
+  const PoseSearch search(tree, frame, X_WE, wound, options);
   out = {};
   out.q = q;
   if (const Verdict verdict = search.look(out); !verdict.ok() || frame.body == kWorld) return verdict;

@@ -16,7 +16,7 @@ namespace invar {
 namespace {
 
 // Rounding of C, of the symmetry of K, and of its eigenvalues (see Modes::is_zero), relative to what they are made of.
-constexpr double kRounding = 1e-11, kAskew = 1e-9, kNothing = 1e-12;
+constexpr double kDamped = 1e-11, kAskew = 1e-9, kNeutral = 1e-12;
 
 // A deviation of an attitude by u turns with the rate w of the ball: u' = v + w × u.
 MatX turning(const JointTree& tree, const Balance& b) {
@@ -80,7 +80,7 @@ Modes modes_of(const JointTree& tree, const Linear& linear) {
   const MatX K = whiten(b.by_q), C = whiten(b.by_v), G = linear.A.topLeftCorner(n, n);
   const double size = K.norm();
   const double rate = std::sqrt(size);
-  out.symmetric = b.v.isZero(0) && C.norm() <= kRounding * rate && (K - K.transpose()).norm() <= kAskew * size;
+  out.symmetric = b.v.isZero(0) && C.norm() <= kDamped * rate && (K - K.transpose()).norm() <= kAskew * size;
   const auto add = [&](std::complex<double> value, const Eigen::VectorXcd& z) {
     Mode mode;
     mode.value = value;
@@ -94,7 +94,7 @@ Modes modes_of(const JointTree& tree, const Linear& linear) {
     for (Eigen::Index i = 0; i < n; ++i) {
       const double square = eigen.eigenvalues()[i];
       const Eigen::VectorXcd z = eigen.eigenvectors().col(i).cast<std::complex<double>>();
-      if (std::abs(square) <= kNothing * size) {
+      if (std::abs(square) <= kNeutral * size) {
         add(0, z);
       } else if (square > 0) {
         add({0, std::sqrt(square)}, z);
