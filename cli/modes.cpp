@@ -70,12 +70,17 @@ Result<std::unique_ptr<Placed>> placed_at(const Arguments& args, Context& contex
 }
 
 std::string why_not(const Equilibrium& e, const Model& model) {
-  const std::string acting =
-      fmt::format("no equilibrium was found from here: after {} {:.3g} N or N m are still acting on '{}'",
-                  counted(static_cast<std::size_t>(e.iterations), "step", "steps"), std::abs(e.force), e.freedom);
+  std::string acting = "no equilibrium was found from here";
+  if (!e.freedom.empty())
+    acting += fmt::format(": after {} {:.3g} N or N m are still acting on '{}'",
+                          counted(static_cast<std::size_t>(e.iterations), "step", "steps"), std::abs(e.force), e.freedom);
   if (e.tendon >= 0)
     return fmt::format("{}, and tendon '{}' has drawn its ends together: where they touch it has no direction", acting,
                        model.tendons()[static_cast<std::size_t>(e.tendon)].name);
+  if (e.held)
+    return fmt::format(
+        "{}, and loops{} leave no motion, but stand in or beside a singular configuration, where no reactions balance it", acting,
+        e.stopped.joint < 0 ? "" : fmt::format(" at joint '{}'", model.joints()[static_cast<std::size_t>(e.stopped.joint)].name));
   if (!e.stuck) return acting + ", which nothing holds";
   if (e.stopped.ok()) return acting + ", and no step lowers the energy any more";
   return fmt::format("{}, and the way on is barred: {}; another start, or another choice of independent joints, may lead on",

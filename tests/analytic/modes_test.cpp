@@ -16,6 +16,7 @@
 #include "invar/mech/natural.hpp"
 #include "invar/run/start.hpp"
 #include "support/campaign.hpp"
+#include "support/flat_loops.hpp"
 #include "support/march.hpp"
 #include "support/moving_mechanisms.hpp"
 #include "support/newton_euler.hpp"
@@ -220,6 +221,125 @@ TEST(Equilibrium, IsNotFoundInASingularConfigurationThatIsLeft) {
     EXPECT_LT(largest_acceleration(r), 1e-6) << i;
   }
   EXPECT_GE(found, 1) << "of " << all;
+}
+
+/// A body that slides up and down on a spring.
+void add_sled(ModelSpec& spec, const std::string& name, double mass, double stiffness) {
+  BodySpec body;
+  body.name = name, body.inertia = solid_box(mass, {1, 1, 1});
+  JointSpec slide;
+  slide.name = name + "_slide", slide.kind = JointKind::Prismatic, slide.child = name;
+  slide.spring.stiffness = {stiffness}, slide.spring.rest = {mass * kG / stiffness};
+  spec.bodies.push_back(body), spec.joints.push_back(slide), spec.initial[slide.name] = {0};
+}
+
+// The same mechanism of a few grams, on a frame of a ton that rests on a spring, beside a mass on another one: what those weigh,
+// and how stiff they are, does not excuse it. Falling links accelerate by their springs and weights, several m/s²; what may be
+// left at rest is 1e-5 of that, in the mean over the bodies.
+TEST(Equilibrium, IsNotFoundWhereALightMechanismFallsOnAHeavyOne) {
+  int found = 0;
+  for (int i = 0; i < cases(16); ++i) {
+    Random random(seed(4160), static_cast<std::uint64_t>(i));
+    auto spec = read_model_file(source_path("models/parallelogram.toml"));
+    ASSERT_TRUE(spec) << spec.error().text();
+    const double ratio = std::pow(10.0, random.uniform(-3, -1.5));
+    for (BodySpec& body : spec->bodies) body.inertia.mass *= ratio, body.inertia.I_C *= ratio;
+    for (JointSpec& joint : spec->joints) {
+      if (joint.parent == "world") joint.parent = "frame";
+      if (joint.name == "b") joint.spring.stiffness = {20 * ratio}, joint.spring.rest = {random.uniform(0.05, 0.2)};
+    }
+    add_sled(*spec, "frame", random.uniform(100, 2000), std::pow(10.0, random.uniform(4, 7)));
+    add_sled(*spec, "beside", random.uniform(100, 2000), std::pow(10.0, random.uniform(4, 7)));
+    Resting r(*spec);
+    if (!find_equilibrium(r.minimal, Load(r.model), {}, r.x, r.found).ok() || !r.found.found) continue;
+    ++found;
+    EXPECT_LT(largest_acceleration(r), 1e-3) << i << ", " << ratio;
+  }
+  EXPECT_GE(12 * found, cases(16));
+}
+
+// Trees on springs have a least energy, whatever they weigh: masses of 1 : 1e5, springs of 1 to 1e7 N/m. Where the search gets
+// there (balls on stiff springs may be turned by too much) it rests.
+TEST(Equilibrium, IsFoundWhereHeavyAndLightAndStiffRestTogether) {
+  int found = 0;
+  for (int i = 0; i < cases(24); ++i) {
+    const std::uint64_t at = seed(4170) + static_cast<std::uint64_t>(i);
+    Random random(at);
+    Mechanism m =
+        random_mechanism(random, {.bodies = 3, .loops = 0, .mass_ratio = 5, .passive = false, .locked = false, .kinds = {}});
+    for (JointSpec& joint : m.spec.joints)
+      joint.spring.stiffness.assign(static_cast<std::size_t>(freedoms(joint.kind)), std::pow(10.0, random.uniform(0, 7)));
+    for (BodySpec& body : m.spec.bodies) {
+      const double by = std::pow(10.0, random.uniform(-3, 2));
+      body.inertia.mass *= by, body.inertia.I_C *= by;
+    }
+    Resting r(m.spec);
+    r.minimal.set(at_rest(r.model, m.X_WB), r.x);
+    const Verdict verdict = find_equilibrium(r.minimal, Load(r.model), {}, r.x, r.found);
+    const std::string what = "seed " + std::to_string(at) + ": " + describe(m.spec) + ", " + r.found.freedom;
+    ASSERT_TRUE(verdict.ok()) << what << ": " << name(verdict.status);
+    EXPECT_FALSE(r.found.stuck) << what << ": " << r.found.force;
+    found += r.found.found;
+  }
+  EXPECT_GE(4 * found, 3 * cases(24));
+}
+
+// What cannot move rests, whatever a cable between points that coincide would do.
+TEST(Equilibrium, OfWhatCannotMoveIsThere) {
+  ModelSpec spec = rods(2);
+  for (JointSpec& joint : spec.joints) joint.kind = JointKind::Fixed;
+  TendonSpec tendon;
+  tendon.name = "cable", tendon.stiffness = 100, tendon.length = 0.5, tendon.pretension = 3;
+  PointSpec on_first{.body = "rod0", .frame = {}}, on_second{.body = "rod1", .frame = {}};
+  on_first.p = {0, 0, -1};
+  tendon.points = {on_first, on_second};
+  spec.tendons.push_back(tendon);
+  Resting r(spec);
+  ASSERT_TRUE(r.rest());
+  EXPECT_EQ(r.found.tendon, -1);
+  EXPECT_TRUE(r.found.freedom.empty());
+}
+
+// A cable that is led through a hinge, its point there given on both links: nothing separates those two, and it pulls as if they
+// were one.
+TEST(Equilibrium, IsFoundWithACableThroughAHinge) {
+  for (int i = 0; i < cases(12); ++i) {
+    Random random(seed(4180), static_cast<std::uint64_t>(i));
+    ModelSpec spec = rods(2);
+    TendonSpec tendon;
+    tendon.name = "cable", tendon.stiffness = random.uniform(5, 50), tendon.length = 1, tendon.pretension = random.uniform(1, 9);
+    PointSpec top, on_first{.body = "rod0", .frame = {}}, on_second{.body = "rod1", .frame = {}}, end = on_second;
+    top.p = {random.uniform(-0.3, 0.3), random.uniform(0.3, 1), random.uniform(-0.3, 0.3)};
+    on_first.p = {0, 0, -1}, end.p = {0, random.uniform(-0.1, 0.1), random.uniform(-1, -0.4)};
+    tendon.points = {top, on_first, end};
+    spec.tendons = {tendon};
+    const std::vector<double> from = {random.uniform(-1, 1), random.uniform(-1, 1)};
+    Resting once(spec, from);
+    spec.tendons[0].points = {top, on_first, on_second, end};
+    Resting twice(spec, from);
+    ASSERT_TRUE(once.rest()) << i;
+    ASSERT_TRUE(twice.rest()) << i << ": tendon " << twice.found.tendon;
+    EXPECT_LE((once.x.q - twice.x.q).norm(), 1e-11) << i;
+  }
+}
+
+// A truss that lies flat bears loads across it to second order only: no reactions balance them there, and nothing moves.
+TEST(Equilibrium, OfATrussThatLiesFlatIsRefusedAtOnceWithItsLoops) {
+  for (int i = 0; i < cases(4); ++i) {
+    Random random(seed(4190), static_cast<std::uint64_t>(i));
+    constexpr const char* hinges[] = {"a", "b", "d", "knee"};
+    ModelSpec spec = flat_loop(random, 0).spec;
+    for (const char* hinge : hinges) spec.initial[hinge] = {0};
+    const char* locked = hinges[random.below(4)];
+    for (JointSpec& joint : spec.joints)
+      if (joint.name == locked) joint.locked = true;
+    Resting r(spec);
+    ASSERT_TRUE(find_equilibrium(r.minimal, Load(r.model), {}, r.x, r.found).ok()) << locked;
+    EXPECT_FALSE(r.found.found) << locked;
+    EXPECT_TRUE(r.found.held) << locked;
+    EXPECT_LE(r.found.iterations, 2) << locked;
+    ASSERT_GE(r.found.stopped.joint, 0) << locked;
+  }
 }
 
 // Weight and rigid links in a bounded space: the energy has a minimum, and the descent has to get there, whichever freedoms

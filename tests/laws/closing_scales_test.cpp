@@ -285,5 +285,37 @@ TEST(NoiseOfGaps, IsTheSameAtEverySizeAndSeesCouplings) {
   EXPECT_GE(coupled, 1);
 }
 
+// Two sliders, one of which follows the square of the other: nothing rotates, and what the coupling asks for goes with rates. Off
+// by a part e of them, which stages may be, rows disagree by 200 e at most; and never by more than all of the accelerations.
+TEST(Contradiction, IsNotProvenByWhatRatesMissOfACoupling) {
+  ModelSpec spec;
+  for (const char* name : {"driving", "driven"}) {
+    BodySpec body;
+    body.name = name, body.inertia = solid_box(1, {0.2, 0.3, 0.4});
+    JointSpec slide;
+    slide.name = std::string("to_") + name, slide.kind = JointKind::Prismatic, slide.child = name, slide.axis = Vec3::UnitX();
+    spec.bodies.push_back(body), spec.joints.push_back(slide);
+  }
+  CouplingSpec square;
+  square.name = "square", square.joint = "to_driven", square.of = "to_driving", square.coefficients = {0, 0, 0.5};
+  spec.couplings = {square};
+  const Model model = build(spec);
+  const Scales scales = scales_of(model);
+  for (int k = 0; k < cases(20); ++k) {
+    Random random(seed(9890), static_cast<std::uint64_t>(k));
+    const double q = random.uniform(-0.8, 0.8), v = random.uniform(0.5, 5), a = random.uniform(1, 10);
+    Bodies bodies = at_rest(model, {{Quat::Identity(), Vec3(q, 0, 0)}, {Quat::Identity(), Vec3(0.5 * q * q, 0, 0)}});
+    const auto proven = [&](double e, double part) {
+      bodies[0].v_WC.x() = v, bodies[1].v_WC.x() = q * v + e * v * scales.length_at(1) / scales.length_at(0);
+      return Contradiction(model, scales, whole_piece(model), bodies, nullptr, a).proven_by(part * a);
+    };
+    EXPECT_TRUE(proven(0, 0.01)) << k;
+    EXPECT_FALSE(proven(1e-3, 0.15)) << k;
+    EXPECT_TRUE(proven(1e-3, 0.25)) << k;
+    EXPECT_FALSE(proven(0.1, 0.9)) << k;
+    EXPECT_TRUE(proven(0.1, 1.1)) << k;
+  }
+}
+
 }  // namespace
 }  // namespace invar::testing

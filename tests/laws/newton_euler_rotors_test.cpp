@@ -21,9 +21,11 @@ namespace {
 TEST(NewtonEuler, WeighRotorsOfJointsThatCloseLoops) {
   int rotors = 0, noticed = 0;
   for (int k = 0; k < cases(40); ++k) {
-    MechanismOptions options{.bodies = 3 + k % 4, .kinds = {}};
+    MechanismOptions options{.bodies = 5 + k % 4, .kinds = {}};
     options.loops = 1 + k % 2, options.planar = k % 3 == 0, options.passive = false, options.locked = false;
     options.mass_ratio = 10;
+    if (!options.planar)
+      options.kinds = {JointKind::Revolute, JointKind::Spherical, JointKind::Universal, JointKind::Cylindrical};
     Sample s = random_sample(seed(94000) + static_cast<std::uint64_t>(k), options);
     Random random(seed(95000) + static_cast<std::uint64_t>(k));
     std::vector<std::size_t> closing;
@@ -54,7 +56,7 @@ TEST(NewtonEuler, WeighRotorsOfJointsThatCloseLoops) {
       ++rotors, noticed += found.force > 1 || found.moment > 1 ? 1 : 0;
     }
   }
-  EXPECT_GT(rotors, cases(40) / 16);
+  EXPECT_GT(rotors, cases(40) / 8) << "17 of 40 on average, with a deviation of 4";
   EXPECT_EQ(noticed, rotors);
 }
 

@@ -75,9 +75,9 @@ TEST(Rank, OfClosuresOverATreeIsThatOfTheJointGraph) {
   EXPECT_GE(2 * counted, cases(60));
 }
 
-/// A crank that drives the two cranks of a parallelogram, both by c q²: together with the parallelogram one of the couplings is
-/// redundant. `other` replaces the squares by their tangents at q0. (A square beside a tangent would agree with it to first order
-/// only, and hold the crank.)
+/// A crank that drives the two cranks of a parallelogram, one by c q² and one by c q² + c (q - q0)³/10: together with the
+/// parallelogram one of the couplings is redundant at q0, and on no other turn. `other` replaces both by their tangents at q0. (A
+/// square beside a tangent would agree with it to first order only, and hold the crank.)
 ModelSpec geared_parallelogram(double c, double q0, bool other) {
   ModelSpec spec;
   spec.gravity = Vec3(0.3, -9.81, 0);
@@ -101,16 +101,18 @@ ModelSpec geared_parallelogram(double c, double q0, bool other) {
   hinge("lb", "left", Vec3(0.7, 0, 0), "bar", Vec3::Zero());
   hinge("rb", "right", Vec3(0.7, 0, 0), "bar", Vec3(1, 0, 0));
   const double slope = 2 * c * q0, value = c * q0 * q0;
-  const std::vector<double> tangent = {value - slope * q0, slope}, square = {0, 0, c};
+  const double e = 0.1 * c;
+  const std::vector<double> tangent = {value - slope * q0, slope}, square = {0, 0, c},
+                            cubic = {-e * q0 * q0 * q0, 3 * e * q0 * q0, c - 3 * e * q0, e};
   CouplingSpec first, second;
   first.name = "left", first.joint = "l", first.of = "d", first.coefficients = other ? tangent : square;
-  second.name = "right", second.joint = "r", second.of = "d", second.coefficients = first.coefficients;
+  second.name = "right", second.joint = "r", second.of = "d", second.coefficients = other ? tangent : cubic;
   spec.couplings = {first, second};
   return spec;
 }
 
 // From rest the crank moves as with two straight couplings, whose rank, mobility, reactions and verdicts it has, too. With the
-// slope at the angle within (-pi, pi] it would not.
+// slopes at the angle within (-pi, pi] it would not: there they differ, and hold the crank.
 TEST(Couplings, CountWithTheSlopeOfTheTurnTheyAreOn) {
   for (int k = 0; k < cases(20); ++k) {
     Random random(seed(98600) + static_cast<std::uint64_t>(k));

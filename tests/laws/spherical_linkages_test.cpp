@@ -57,7 +57,7 @@ TEST(SphericalLinkages, AreSampledAtNodesThatMissTheirRates) {
     s.start.joints.v[0] = random.uniform(1, 4);
     const Result<Outcome> out = run(s);
     ASSERT_TRUE(out) << out.error().text();
-    EXPECT_EQ(out->words.find("opposite accelerations"), std::string::npos) << i << ": " << out->words;
+    EXPECT_EQ(out->end, Outcome::End::Finished) << i << ": " << out->words;
   }
 }
 

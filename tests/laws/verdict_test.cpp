@@ -6,11 +6,13 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
+#include "invar/mech/verdicts.hpp"
 #include "invar/run/trace.hpp"
 #include "support/agreement.hpp"
 #include "support/campaign.hpp"
 #include "support/newton_euler.hpp"
 #include "support/places.hpp"
+#include "support/states.hpp"
 
 namespace invar::testing {
 namespace {
@@ -149,6 +151,39 @@ TEST(Verdicts, TellAComparisonTheSameInEveryDescription) {
       EXPECT_LT((here.force - in_plane).norm(), 1e-9) << spec.joints[j].name;
     }
   }
+}
+
+// Where self-stresses cannot be told every component that a joint holds is open, and what it does not hold has no share: the axis
+// of a hinge no moment, a slider no force, a ball no moment at all.
+TEST(Verdict, ThatIsNotToldLeavesOpenWhatJointsHold) {
+  int seen = 0;
+  for (int k = 0; k < cases(20); ++k) {
+    const Sample s =
+        random_sample(seed(97300) + static_cast<std::uint64_t>(k), {.bodies = 5, .loops = 1, .locked = false, .kinds = {}});
+    const Scales scales = scales_of(s.model);
+    KktAssembly assembly(s.model, scales, whole_piece(s.model));
+    assembly.fill(s.bodies, KktInput{});
+    std::vector<JointVerdict> verdicts(s.model.joints().size());
+    undetermined_verdicts(s.model, scales, s.bodies, assembly, verdicts);
+    for (std::size_t j = 0; j < verdicts.size(); ++j) {
+      const JointSpec& joint = s.mechanism.spec.joints[j];
+      Mat3 force = Mat3::Identity(), moment = force;
+      const Vec3 axis = joint.axis.normalized();
+      if (joint.kind == JointKind::Revolute)
+        moment -= axis * axis.transpose();
+      else if (joint.kind == JointKind::Prismatic)
+        force -= axis * axis.transpose();
+      else if (joint.kind == JointKind::Spherical)
+        moment.setZero();
+      else if (joint.kind != JointKind::Fixed)
+        continue;
+      ++seen;
+      EXPECT_FALSE(verdicts[j].determined) << k << " " << joint.name;
+      EXPECT_LT((verdicts[j].force - force).norm(), 1e-12) << k << " " << joint.name;
+      EXPECT_LT((verdicts[j].moment - moment).norm(), 1e-12) << k << " " << joint.name;
+    }
+  }
+  EXPECT_GT(seen, cases(20));
 }
 
 }  // namespace

@@ -68,6 +68,8 @@ bool Augmented::passes() const { return passage_ && passage_->active(); }
 bool Augmented::passes_at(const Bodies& bodies) const { return passes() && passage_->holds_at(bodies); }
 bool Augmented::approaches() const { return passage_ && passage_->watching(); }
 
+std::optional<int> Augmented::standing() const { return passage_ ? passage_->standing() : std::nullopt; }
+
 double Augmented::unbalanced() const { return passes() ? passage_->unbalanced() : 0; }
 
 // The solver adds up what pieces have counted where it solves for all of them; until then what was counted behind a band.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
+
 #include "invar/mech/formulation.hpp"
 #include "invar/mech/projection.hpp"
 #include "invar/mech/unreduced.hpp"
@@ -59,6 +61,8 @@ class Augmented final : public Formulation {
   /// What the last evaluation in a band misses of the balance of forces, in parts of its terms: in a singular configuration
   /// itself there need be no reactions that cause the motion.
   double unbalanced() const;
+  /// A joint of loops that leave no motion and are held as they stand (-1: couplings only); nothing where none are.
+  std::optional<int> standing() const;
   /// Whether it nears one, or leaves it.
   bool approaches() const;
 

@@ -12,6 +12,7 @@
 
 #include "invar/base/index.hpp"
 #include "invar/base/largest.hpp"
+#include "invar/mech/joint_rows.hpp"
 #include "invar/mech/kinematics.hpp"
 
 namespace invar {
@@ -19,6 +20,8 @@ namespace {
 
 constexpr double kStandOut = 1e3;
 constexpr double kRatesStandOut = 200;
+constexpr double kMostOfRates =
+    1;  // accelerations that disagree by more than all of themselves are contradictory, whatever rates do
 
 // The residual of a coupling where nobody tells on which turn its driven freedom is: the nearest.
 double residual_of(const Model& model, int c, const Bodies& bodies, const VecX* coupling_q) {
@@ -67,11 +70,17 @@ double noise_of_gaps(const Model& model, const Scales& scales, const Piece& piec
 
 namespace {
 
-// How far rates miss the rows of the joints, in parts of the largest rate of rotation. (Without rotation rows ask for nothing.)
-double rates_apart(const Model& model, const Scales& scales, const Piece& piece, const Bodies& bodies) {
-  double largest = 0, rotation = 0;
-  for (const int b : piece.bodies) rotation = std::max(rotation, bodies[size(b)].w_WB.norm());
-  if (!(rotation > 0)) return 0;
+// The rate of a freedom of a joint, rad/s or lengths of its part per second.
+double rate_of(const Scales& scales, const Joint& joint, int freedom, const JointAt& at) {
+  return at.v[freedom] / (turns(joint.kind, freedom) ? 1 : scales.length_at(joint.child));
+}
+
+// How far rates miss the rows of joints and couplings, in parts of the largest rate of rotation or of a joint. (At rest rows ask
+// for nothing.)
+double rates_apart(const Model& model, const Scales& scales, const Piece& piece, const Bodies& bodies, const VecX* coupling_q) {
+  double largest = 0, fastest = 0;
+  JointAt at;
+  for (const int b : piece.bodies) fastest = std::max(fastest, bodies[size(b)].w_WB.norm());
   for (const int j : piece.joints) {
     const Joint& joint = model.joints()[size(j)];
     int angles = 3;
@@ -79,8 +88,19 @@ double rates_apart(const Model& model, const Scales& scales, const Piece& piece,
     const Residual rate = joint_residual_rate(model, j, bodies);
     for (Eigen::Index i = 0; i < rate.size(); ++i)
       keep_largest(largest, std::abs(rate[i]) / (i < angles ? 1 : scales.length_at(joint.child)));
+    joint_at(model, j, bodies, true, at);
+    for (int k = 0; k < joint.nv; ++k) fastest = std::max(fastest, std::abs(rate_of(scales, joint, k, at)));
   }
-  return largest / rotation;
+  for (const int c : piece.couplings) {
+    const Coupling& coupling = model.couplings()[size(c)];
+    const Joint& joint = model.joints()[size(coupling.joint)];
+    joint_at(model, coupling.of, bodies, true, at);
+    const double q = coupling_q ? (*coupling_q)[c] : at.q[coupling.of_freedom], driving = at.v[coupling.of_freedom];
+    joint_at(model, coupling.joint, bodies, true, at);
+    const double off = at.v[coupling.freedom] - driven_by(coupling, q).slope * driving;
+    keep_largest(largest, std::abs(off) / (turns(joint.kind, coupling.freedom) ? 1 : scales.length_at(joint.child)));
+  }
+  return fastest > 0 ? largest / fastest : 0;
 }
 
 }  // namespace
@@ -98,7 +118,7 @@ bool Contradiction::proven_by(double off) {
   if (!(part > kContradiction)) return false;
   if (noise_ < 0)
     noise_ = noise_of_gaps(model_, scales_, piece_, bodies_, coupling_q_) +
-             kRatesStandOut * rates_apart(model_, scales_, piece_, bodies_);
+             std::min(kMostOfRates, kRatesStandOut * rates_apart(model_, scales_, piece_, bodies_, coupling_q_));
   return part > kContradiction + noise_;
 }
 

@@ -29,15 +29,21 @@ struct Forms {
   std::vector<MatX> forms, slopes;
 };
 
-// A basis of unit norm.
-std::vector<MatX> independent(const std::vector<MatX>& forms, Eigen::Index k) {
+// A basis of unit norm, from the products of all pairs: of n forms in k dimensions that is n x n, where k can be near a hundred.
+// Squares of singular values are known to 1e-16, those above kForm² to six digits.
+std::vector<MatX> independent(const std::vector<MatX>& forms) {
   std::vector<MatX> out;
-  MatX stacked(static_cast<Eigen::Index>(forms.size()), k * k);
-  for (Eigen::Index i = 0; i < stacked.rows(); ++i)
-    stacked.row(i) = Eigen::Map<const VecX>(forms[static_cast<std::size_t>(i)].data(), k * k).transpose();
-  const Svd svd = full_svd(stacked);
-  for (Eigen::Index i = 0; i < svd.values.size() && svd.values[i] > kForm; ++i)
-    out.push_back(Eigen::Map<const MatX>(svd.right.col(i).data(), k, k));
+  const auto n = static_cast<Eigen::Index>(forms.size());
+  MatX products(n, n);
+  for (Eigen::Index i = 0; i < n; ++i)
+    for (Eigen::Index j = 0; j <= i; ++j)
+      products(i, j) = products(j, i) = forms[static_cast<std::size_t>(i)].cwiseProduct(forms[static_cast<std::size_t>(j)]).sum();
+  const Svd svd = full_svd(products);
+  for (Eigen::Index i = 0; i < n && svd.values[i] > kForm * kForm; ++i) {
+    MatX form = MatX::Zero(forms[0].rows(), forms[0].cols());
+    for (Eigen::Index j = 0; j < n; ++j) form += svd.left(j, i) * forms[static_cast<std::size_t>(j)];
+    out.push_back(form / form.norm());
+  }
   return out;
 }
 
@@ -63,7 +69,7 @@ Forms forms_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound
     form = (0.5 * (form + form.transpose())).eval();
     all.push_back(std::move(form));
   }
-  out.forms = independent(all, k);
+  out.forms = independent(all);
   return out;
 }
 
@@ -152,7 +158,7 @@ std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q
   }
   std::vector<MatX> forms;
   for (const MatX& form : at.forms) forms.push_back(Z.transpose() * form * Z);
-  if (ratios.rows() > 0 && Z.cols() > 0) forms = independent(forms, Z.cols());
+  if (ratios.rows() > 0 && Z.cols() > 0) forms = independent(forms);
 
   Meeting out{group, here.rank, here.rank, static_cast<int>(Z.cols()) - static_cast<int>(forms.size()), {}, K, at.forms};
   if (Z.cols() == 0) return out;
@@ -171,6 +177,42 @@ std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q
     out.branches.push_back(std::move(branch));
   }
   return out;
+}
+
+double least_sigma(const Loops& loops, std::size_t group) {
+  const Loops::Group& g = loops.groups()[group];
+  MatX J;
+  loops.jacobian(group, J);
+  if (J.rows() < J.cols()) return 0;
+  // How far a freedom goes while what the loops see goes one unit: along gears, one after the other.
+  VecX reach = VecX::Zero(J.cols());
+  for (Eigen::Index r = 0; r < J.rows(); ++r)
+    for (Eigen::Index i = 0; i < J.cols(); ++i)
+      if (g.rows[static_cast<std::size_t>(r)].coupling < 0 && J(r, i) != 0) reach[i] = 1;
+  const auto is_gear = [&](Eigen::Index r) {
+    const int c = g.rows[static_cast<std::size_t>(r)].coupling;
+    return c >= 0 && loops.model().couplings()[static_cast<std::size_t>(c)].coefficients.size() <= 2 &&
+           (J.row(r).array() != 0).count() == 2;
+  };
+  for (bool found = true; found;) {
+    found = false;
+    for (Eigen::Index r = 0; r < J.rows(); ++r) {
+      if (!is_gear(r)) continue;
+      Eigen::Index known = 0, other = J.cols() - 1;
+      while (J(r, known) == 0) ++known;
+      while (J(r, other) == 0) --other;
+      if (reach[known] == 0) std::swap(known, other);
+      if (reach[known] == 0 || reach[other] != 0) continue;
+      reach[other] = reach[known] * std::abs(J(r, known) / J(r, other));
+      found = true;
+    }
+  }
+  for (Eigen::Index i = 0; i < J.cols(); ++i)
+    if (reach[i] > 0) J.col(i) *= reach[i];
+  for (Eigen::Index r = 0; r < J.rows(); ++r)
+    if (g.rows[static_cast<std::size_t>(r)].coupling >= 0 && J.row(r).norm() > 0) J.row(r).normalize();
+  const Svd svd = full_svd(J);
+  return svd.values[J.cols() - 1] / std::max(svd.values[0], 0.1);
 }
 
 bool rigid_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound) {

@@ -31,6 +31,10 @@ struct Meeting {
 /// branches (none: all of them are looked for). Loops are closed at q. Allocates.
 std::optional<Meeting> meeting_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound, const MatX& ratios = {});
 
+/// The least σ of a group's rows over all its freedoms, where the loops stand. Freedoms that only gears see count by what they
+/// are geared to: a wheel that turns 5000 times as fast as a crank is not held more weakly by its gear.
+double least_sigma(const Loops& loops, std::size_t group);
+
 /// Whether a group cannot move at all from q, to second order: its rows leave no direction, or none of those that they leave has
 /// Nᵀ Φ'(t) t = 0 (three hinges in line between two pins). Loops are closed at q. Allocates.
 bool rigid_at(Loops& loops, std::size_t group, const VecX& q, const VecX& wound);

@@ -187,10 +187,8 @@ Verdict PartSolver::solve_again(const Bodies& bodies, const KktInput& input, Acc
 
 Verdict PartSolver::least_norm(const Bodies& bodies, const KktInput& input, Accelerations& accelerations,
                                std::vector<Wrench>& reactions, VecX& couplings, std::vector<JointVerdict>* verdicts) {
-  // Where self-stresses cannot be told nothing is claimed to be determined.
   const auto not_told = [&](const Verdict& why) {
-    for (const int j : piece_.joints)
-      if (verdicts && model_.joints()[j].rows() > 0) (*verdicts)[j] = {Mat3::Identity(), Mat3::Identity(), false, {}};
+    if (verdicts) undetermined_verdicts(model_, scales_, bodies, graph().assembly(), *verdicts);
     return why;
   };
   const Verdict verdict = graph().least_norm(bodies, input, accelerations, reactions, couplings);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "invar/base/index.hpp"
 #include "invar/mech/assemble.hpp"
@@ -35,6 +36,8 @@ Passage::Passage(const Model& model, Unreduced& others)
       parts_(pieces_.size()),
       closing_(scales_.parts.size()),
       regular_(loops_.groups().size(), 0),
+      kept_rows_(loops_.groups().size()),
+      coupling_q_(VecX::Zero(static_cast<int>(model.couplings().size()))),
       dropped_(model.joints().size(), 0),
       dropped_couplings_(model.couplings().size(), false),
       q_(VecX::Zero(model.nq())),
@@ -59,6 +62,11 @@ Branch* Passage::passing(std::size_t group) {
 
 bool Passage::passes(int piece) const {
   return std::any_of(active_.begin(), active_.end(), [&](const Branch& b) { return piece_of_group_[b.group] == piece; });
+}
+
+std::optional<int> Passage::standing() const {
+  const auto found = std::find_if(active_.begin(), active_.end(), [](const Branch& b) { return b.stands; });
+  return found == active_.end() ? std::nullopt : std::optional(loops_.groups()[found->group].joint());
 }
 
 Verdict Passage::stop_what_stands(Bodies& bodies) {
@@ -132,6 +140,7 @@ double Passage::prepare(const Bodies& bodies, const VecX& wound, double h, bool 
   Seen& at = seen_;
   loops_.tree().measure(bodies, wound, at.q, at.v);
   if (leave(at)) ++version_;
+  renew_rows(at, wound);
   double longest = look(bodies, at, wound, h, whole);
   for (const Branch& branch : active_) {
     if (whole) break;
@@ -157,6 +166,26 @@ bool Passage::leave(const Seen& at) {
   for (const int piece : left)
     if (passes(piece)) choose_rows(piece);
   return !left.empty();
+}
+
+// A band around what stands lasts as long as the run, and rows of other loops of its part that were good at one place may lose
+// rank elsewhere although all of them together do not: others take over where these have less than half of their strength.
+void Passage::renew_rows(const Seen& at, const VecX& wound) {
+  std::set<int> weak;
+  const auto strength = [](const MatX& J, const std::vector<int>& rows) {
+    return rows.empty() ? 1 : full_svd(J(rows, Eigen::all)).values[static_cast<Eigen::Index>(rows.size()) - 1];
+  };
+  for (const Branch& branch : active_) {
+    if (!branch.stands || weak.contains(piece_of_group_[branch.group])) continue;
+    loops_.place(at.q, wound);
+    for (std::size_t g = 0; g < regular_.size(); ++g) {
+      if (piece_of_group_[g] != piece_of_group_[branch.group] || passing(g)) continue;
+      MatX J;
+      loops_.jacobian(g, J);
+      if (strength(J, kept_rows_[g]) < 0.5 * strength(J, best_rows(g, J))) weak.insert(piece_of_group_[g]);
+    }
+  }
+  for (const int piece : weak) choose_rows(piece), ++version_;
 }
 
 double Passage::look(const Bodies& bodies, const Seen& at, const VecX& wound, double h, bool whole) {
@@ -232,7 +261,14 @@ void Passage::enter(std::size_t g, const Seen& at, const VecX& wound, const VecX
   choose_rows(piece_of_group_[g]);
 }
 
-// Strong rows of groups that pass; as many independent ones as there are of the others.
+// As many independent rows of a group as there are, the strongest ones, where the loops stand.
+std::vector<int> Passage::best_rows(std::size_t group, const MatX& J) const {
+  std::vector<int> rows = strongest_rows(J);
+  rows.resize(size(watched_[group] ? regular_[group] : rank_of(loops_, group, 0).rank));
+  return rows;
+}
+
+// Strong rows of groups that pass; independent ones of the others.
 void Passage::choose_rows(int piece) {
   std::vector<Loops::Row> kept;
   std::vector<const Branch*> branches;
@@ -246,8 +282,7 @@ void Passage::choose_rows(int piece) {
     } else {
       MatX J;
       loops_.jacobian(g, J);
-      rows = strongest_rows(J);
-      rows.resize(size(watched_[g] ? regular_[g] : rank_of(loops_, g, 0).rank));
+      rows = kept_rows_[g] = best_rows(g, J);
     }
     for (const int r : rows) kept.push_back(loops_.groups()[g].rows[size(r)]);
   }

@@ -29,6 +29,8 @@ class Passage final : public KktSolver {
   double prepare(const Bodies& bodies, const VecX& wound, double h, bool whole);
 
   bool active() const { return !active_.empty(); }
+  /// A joint of loops that are held as they stand (-1: couplings only); nothing where none are.
+  std::optional<int> standing() const;
   /// Loops may stand in, or beside, a singular configuration in which nothing moves: they are held there. What velocities they
   /// have all the same (their rows do not show it) is taken by an impulse, the least in the inertia metric. For Level::Velocity.
   Verdict stop_what_stands(Bodies& bodies);
@@ -86,10 +88,12 @@ class Passage final : public KktSolver {
   bool head_from(const VecX& initial, std::size_t group, const VecX& wound, VecX& t);
   void forget_begun_bands();
   bool leave(const Seen& at);
+  void renew_rows(const Seen& at, const VecX& wound);
   double look(const Bodies& bodies, const Seen& at, const VecX& wound, double h, bool whole);
   double approach(std::size_t group, const Seen& at, const VecX& wound, double h, bool whole);
   void enter(std::size_t group, const Seen& at, const VecX& wound, const VecX& t, double centre, int directions, double half);
   void choose_rows(int piece);
+  std::vector<int> best_rows(std::size_t group, const MatX& J) const;
   bool follows(const Branch& branch, const Seen& at);
 
   const Model& model_;
@@ -108,12 +112,13 @@ class Passage final : public KktSolver {
   std::vector<int> regular_;                     // per group: its rank
   std::vector<std::optional<Watched>> watched_;  // per group; none: too large
   std::list<Branch> active_;
-  std::vector<char> in_standing_part_;   // per body: in a part with loops that stand
-  Accelerations impulse_;                // per body: change of velocities
-  std::vector<Wrench> unused_;           // per joint
-  VecX coupling_q_;                      // per coupling: driving coordinate
-  std::vector<int> dropped_;             // per joint: rows that do not hold in bands, as bits
-  std::vector<bool> dropped_couplings_;  // per coupling
+  std::vector<std::vector<int>> kept_rows_;  // per group: those that serve beside bands of its part
+  std::vector<char> in_standing_part_;       // per body: in a part with loops that stand
+  Accelerations impulse_;                    // per body: change of velocities
+  std::vector<Wrench> unused_;               // per joint
+  VecX coupling_q_;                          // per coupling: driving coordinate
+  std::vector<int> dropped_;                 // per joint: rows that do not hold in bands, as bits
+  std::vector<bool> dropped_couplings_;      // per coupling
   long version_ = 0;
   Level level_ = Level::Acceleration;
   VecX wound_;

@@ -71,9 +71,7 @@ void Passage::hold_what_stands(const VecX& wound) {
     const auto n = static_cast<Eigen::Index>(loops_.groups()[g].freedoms.size());
     if (!watched_[g] || static_cast<Eigen::Index>(loops_.groups()[g].rows.size()) < n) continue;
     loops_.place(seen_.q, wound);
-    LoopRank& here = watched_[g]->here;
-    rank_of(loops_, g, static_cast<int>(n), kNullSigma, watched_[g]->work, here);
-    if (!(here.sigma < kHeldSigma) || !rigid_at(loops_, g, seen_.q, wound)) continue;
+    if (!(least_sigma(loops_, g) < kHeldSigma) || !rigid_at(loops_, g, seen_.q, wound)) continue;
     Branch& branch = active_.emplace_back();
     branch.group = g, branch.q0 = seen_.q;
     branch.stand(loops_.groups()[g].freedoms.size());

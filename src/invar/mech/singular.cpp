@@ -70,7 +70,9 @@ void Singularities::find_rigid() {
     const auto n = static_cast<Eigen::Index>(group.freedoms.size());
     if (!groups_[g].small || static_cast<Eigen::Index>(group.rows.size()) < n) continue;
     const Look& look = groups_[g].reference;
-    if (rigid_at(loops_, g, look.q, wound_)) rigid_.push_back({g, group.joint(), look.rank.values[n - 1] / look.rank.scale});
+    loops_.place(look.q, wound_);
+    const double sigma = least_sigma(loops_, g);
+    if (sigma < kHeldSigma && rigid_at(loops_, g, look.q, wound_)) rigid_.push_back({g, group.joint(), sigma});
   }
 }
 
@@ -100,6 +102,37 @@ bool Singularities::turned_off(std::size_t group, const VecX& before, const VecX
   if (freedoms - groups_[group].regular != 1) return false;
   const double sizes = before.norm() * now.norm();
   return sizes > 0 && std::abs(before.dot(now)) < std::sqrt(1 - kOff * kOff) * sizes;
+}
+
+// Whether the branch on which the motion came in bends round to q: beside a singular configuration that is missed by a little
+// (a coupler that is a thousandth too long) it turns within a short step. It is followed by its tangent in steps that resolve
+// the turn, closed over all rows; where it stays straight it ends elsewhere.
+bool Singularities::branch_leads(std::size_t group, const VecX& q_to) {
+  constexpr double kStep = 2e-3, kLeast = 1e-5, kAlong = 0.98;  // scaled; cosine between tangents of neighbours
+  constexpr int kSteps = 400;
+  const Watched& w = groups_[group];
+  VecX q = w.q_in, t = w.came_in, left, there;
+  loops_.difference(group, q, q_to, left);
+  if (t.dot(left) < 0) t = -t;
+  double step = kStep;
+  for (int k = 0; k < kSteps; ++k) {
+    loops_.difference(group, q, q_to, left);
+    if (left.norm() <= step) return std::abs(t.dot(left)) >= kAlong * left.norm() || left.norm() <= kLeast;
+    there = q;
+    loops_.move(group, step * t, there);
+    VecX next;
+    if (loops_.close(group, w.regular, wound_, there)) {
+      loops_.place(there, wound_);
+      next = rank_of(loops_, group, w.regular).right.rightCols(1);
+      if (next.dot(t) < 0) next = -next;
+    }
+    if (next.size() == 0 || next.dot(t) < kAlong) {
+      if ((step *= 0.5) < kLeast) return false;
+      continue;
+    }
+    q = there, t = next, step = std::min(kStep, 2 * step);
+  }
+  return false;
 }
 
 // C = Uᵀ Φ_b V Σ⁻¹ over the directions that are regular at a; false where a is singular itself.
@@ -251,10 +284,10 @@ void Singularities::look_at_direction(std::size_t g, double reach) {
   Watched& w = groups_[g];
   const bool near = std::min(w.reference.rank.sigma, w.next.rank.sigma) < reach;
   if (!w.turning && near && turned_off(g, tangent(w.reference), tangent(w.next)))
-    w.turning = true, w.came_in = tangent(w.reference), w.way_in = w.way;
+    w.turning = true, w.came_in = tangent(w.reference), w.q_in = w.reference.q, w.way_in = w.way;
   if (!w.turning || w.next.rank.sigma < reach) return;
   w.turning = false;
-  if (turned_off(g, w.came_in, tangent(w.next))) left_.push_back(loops_.groups()[g].joint());
+  if (turned_off(g, w.came_in, tangent(w.next)) && !branch_leads(g, w.next.q)) left_.push_back(loops_.groups()[g].joint());
 }
 
 void Singularities::look_through(std::size_t g, const Bodies& now, double distance, const Between& between) {
@@ -303,7 +336,9 @@ const std::vector<Singularities::Crossing>& Singularities::step(const Bodies& no
       look_through(g, now, distance, between);
     if (Watched& w = groups_[g]; w.turning && w.way - w.way_in > kPart) {  // nothing was looked at farther away
       w.turning = false;
-      left_.push_back(loops_.groups()[g].joint());
+      VecX q;
+      loops_.tree().measure(now, wound_, q, v_);
+      if (!branch_leads(g, q)) left_.push_back(loops_.groups()[g].joint());
     }
   }
   if (!found_.empty()) count(farthest, between);

@@ -45,7 +45,8 @@ class Singularities {
   /// in another direction than they came in.
   const std::vector<int>& left() const { return left_; }
 
-  /// Loops that leave no motion: a joint of theirs (-1: couplings only) and the least σ of their rows where the motion began.
+  /// Loops that leave no motion, in or beside a singular configuration (least σ of their rows below kHeldSigma where the motion
+  /// began): a joint of theirs (-1: couplings only) and that σ.
   struct Rigid {
     std::size_t group;
     int joint;
@@ -68,7 +69,7 @@ class Singularities {
     double way = 0;     // of its bodies since the beginning, rad
     std::size_t looks = 0;
     bool turning = false;  // at a singular configuration, as it seems
-    VecX came_in;          // its tangent before that, and `way` then
+    VecX came_in, q_in;    // its tangent before that, where that was, and `way` then
     double way_in = 0;
     VecX begins;            // scaled rates at the beginning
     int rank_at_begin = 0;  // as counted there
@@ -95,6 +96,7 @@ class Singularities {
   bool young(Watched& group, double distance) const;
   void find_rigid();
   static VecX tangent(const Look& at);
+  bool branch_leads(std::size_t group, const VecX& q_to);
   bool turned_off(std::size_t group, const VecX& before, const VecX& now) const;
   bool calm(Watched& group, double distance, double sine) const;
 

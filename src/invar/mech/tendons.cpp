@@ -71,16 +71,12 @@ void add_tension(const Model& model, const Tendon& tendon, const Bodies& bodies,
   }
 }
 
-int tendon_without_direction(const Model& model, const Bodies& bodies) {
-  for (std::size_t t = 0; t < model.tendons().size(); ++t) {
-    const Tendon& tendon = model.tendons()[t];
-    if (pull_of(model, tendon, bodies).tension == 0) continue;
-    for (std::size_t k = 1; k < tendon.points.size(); ++k)
-      if (tendon.points[k - 1].body != tendon.points[k].body &&
-          between(at(model, tendon.points[k - 1], bodies), at(model, tendon.points[k], bodies)).norm() < 1e-9 * model.length())
-        return static_cast<int>(t);
-  }
-  return -1;
+Vec3 segment_of(const Model& model, const Tendon& tendon, std::size_t k, const Bodies& bodies) {
+  return between(at(model, tendon.points[k - 1], bodies), at(model, tendon.points[k], bodies));
+}
+
+Vec3 segment_rate_of(const Model& model, const Tendon& tendon, std::size_t k, const Bodies& bodies) {
+  return at(model, tendon.points[k], bodies).v - at(model, tendon.points[k - 1], bodies).v;
 }
 
 void add_tendons(const Model& model, const Bodies& bodies, Port& port, double& dissipation) {

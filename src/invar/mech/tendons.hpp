@@ -15,9 +15,9 @@ struct Pull {
 /// Length, rate and tension of a tendon. Neighbouring points that coincide pull in no direction.
 Pull pull_of(const Model& model, const Tendon& tendon, const Bodies& bodies);
 
-/// The first tendon under tension that has no direction, neighbouring points of it coinciding but for 1e-9 of the model's length;
-/// -1: none. Its force there is anything between ± its tension.
-int tendon_without_direction(const Model& model, const Bodies& bodies);
+/// How far two neighbouring points of a tendon are apart, the k-th from the one before it, and how fast they move apart.
+Vec3 segment_of(const Model& model, const Tendon& tendon, std::size_t k, const Bodies& bodies);
+Vec3 segment_rate_of(const Model& model, const Tendon& tendon, std::size_t k, const Bodies& bodies);
 
 /// Adds what all tendons do to the bodies, about their centres of mass, and the power that their dampers take, W, to
 /// `dissipation`. No heap. Laws: nothing is added to the momenta of the whole; power of the port = -d/dt tendon_energy -

@@ -10,4 +10,9 @@ namespace invar {
 void joint_verdicts(const Model& model, const Scales& scales, const Bodies& bodies, const KktAssembly& assembly,
                     const Redundancy& redundancy, std::vector<JointVerdict>& out);
 
+/// Where self-stresses cannot be told: nothing that a joint of the assembly (filled at these bodies) holds is claimed to be
+/// determined.
+void undetermined_verdicts(const Model& model, const Scales& scales, const Bodies& bodies, const KktAssembly& assembly,
+                           std::vector<JointVerdict>& out);
+
 }  // namespace invar

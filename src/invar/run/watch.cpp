@@ -67,13 +67,12 @@ void Watch::enter(const Leg& leg, double t, const State& x) {
           u.freedoms, at_joint(*leg.model, u.joint));
     });
   for (const Singularities::Rigid& r : singularities_->rigid())
-    if (r.sigma < kHeldSigma)
-      notes_.happened(t, NoteKind::Held, name_of(*leg.model, r.joint), 0, [&] {
-        return held_weakly(*leg.model, r) + (r.sigma > kNullSigma
-                                                 ? ": reactions are as large as 1/sigma times what they are elsewhere"
-                                                 : ": loads along them are balanced by no reactions, and those recorded are "
-                                                   "the nearest");
-      });
+    notes_.happened(t, NoteKind::Held, name_of(*leg.model, r.joint), 0, [&] {
+      return held_weakly(*leg.model, r) + (r.sigma > kNullSigma
+                                               ? ": reactions are as large as 1/sigma times what they are elsewhere"
+                                               : ": loads along them are balanced by no reactions, and those recorded are "
+                                                 "the nearest");
+    });
   begins_ = {t, mobility_.rank, leg.observer.bodies(), x.wound};
   look_at_tendons(leg, t);
   stops_.clear();
@@ -100,10 +99,8 @@ Verdict Watch::step(Leg& leg, double t, const State& x) {
 
 // What may be to blame for equations that fail.
 std::string Watch::held() const {
-  if (!singularities_) return {};
-  for (const Singularities::Rigid& r : singularities_->rigid())
-    if (r.sigma < kHeldSigma) return held_weakly(singularities_->model(), r);
-  return {};
+  if (!singularities_ || singularities_->rigid().empty()) return {};
+  return held_weakly(singularities_->model(), singularities_->rigid().front());
 }
 
 // The rank has risen: the motion began in a singular configuration itself.

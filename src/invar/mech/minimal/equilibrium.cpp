@@ -18,7 +18,9 @@
 #include <limits>
 
 #include "invar/mech/augmented.hpp"
+#include "invar/mech/scales.hpp"
 #include "invar/mech/tendons.hpp"
+#include "invar/mech/tension.hpp"
 #include "invar/model/joint/kinds.hpp"
 
 namespace invar {
@@ -86,11 +88,16 @@ class Search {
     return u;
   }
 
-  // x moved by u, closures met and turns counted.
+  // x moved by u, closures met and turns counted. Singular where u moves nothing but loops that are held as they stand.
   Verdict move(const State& from, const VecX& u, State& to) const {
+    constexpr double kStood = 1e-6;
     to = from;
     minimal_.retract(from, u, to);
-    return minimal_.settle(to);
+    const double way = (to.q - from.q).norm();
+    if (const Verdict s = minimal_.settle(to); !s.ok()) return s;
+    const std::optional<int> standing = minimal_.standing();
+    if (standing && (to.q - from.q).norm() <= kStood * way) return {Status::Singular, -1, *standing};
+    return {};
   }
 
   // A trial that is refused may have chosen other freedoms, which need not describe x: those of x, and everything there anew.
@@ -112,6 +119,10 @@ class Search {
       const double start = independent(u).dot(here.balance.missing);
       const bool known = tells_apart(x, u);
       Verdict made = move(x, u, next);
+      if (made.status == Status::Singular && minimal_.standing()) {  // a shorter step will not move them
+        out.stopped = made;
+        break;
+      }
       if (made.ok()) made = look(next, there);
       if (made.ok()) {
         // Work along u, in the freedoms of either end; close to the goal it is rounding, and the residual tells.
@@ -161,6 +172,7 @@ class Search {
 
 // The freedom that accelerates most, with its share of the metric.
 void tell_missing(const JointTree& tree, const Place& at, Equilibrium& out) {
+  if (tree.independent().empty()) return;
   Eigen::Index worst = 0;
   const VecX share = at.balance.missing.cwiseAbs().cwiseQuotient(at.balance.Gamma.diagonal().cwiseSqrt());
   share.maxCoeff(&worst);
@@ -168,31 +180,118 @@ void tell_missing(const JointTree& tree, const Place& at, Equilibrium& out) {
   out.force = -at.balance.missing[worst];
 }
 
+// A tendon under tension two neighbouring points of which coincide although the mechanism can separate them, where it stands; -1:
+// none. Its force there is anything between ± its tension. (Led through a hinge by a point on either link it keeps its other
+// directions.)
+int tendon_without_direction(const JointTree& tree, const Scales& scales, const Bodies& bodies) {
+  constexpr double kTouching = 1e-9, kApart = 1e-6;  // of the length of the part; of the speed of its bodies
+  const Model& model = tree.model();
+  const auto separated = [&](const Tendon& tendon, std::size_t k, double length) {
+    Bodies moving = bodies;
+    VecX v;
+    return std::any_of(tree.independent().begin(), tree.independent().end(), [&](int freedom) {
+      tree.move_with(freedom, v, moving);
+      double speed = 0;
+      for (const Tendon::Point& point : {tendon.points[k - 1], tendon.points[k]})
+        if (point.body != kWorld) {
+          const BodyState& s = moving[static_cast<std::size_t>(point.body)];
+          speed = std::max({speed, s.v_WC.norm(), s.w_WB.norm() * length});
+        }
+      return segment_rate_of(model, tendon, k, moving).norm() > kApart * speed;
+    });
+  };
+  for (std::size_t t = 0; t < model.tendons().size(); ++t) {
+    const Tendon& tendon = model.tendons()[t];
+    if (pull_of(model, tendon, bodies).tension == 0) continue;
+    for (std::size_t k = 1; k < tendon.points.size(); ++k) {
+      const int a = tendon.points[k - 1].body, b = tendon.points[k].body;
+      if (a == b) continue;
+      const double length = scales.length_at(a == kWorld ? b : a);
+      if (segment_of(model, tendon, k, bodies).norm() < kTouching * length && separated(tendon, k, length))
+        return static_cast<int>(t);
+    }
+  }
+  return -1;
+}
+
 // Whether all bodies stay where they are, by the unreduced equations, which know no charts: in a singular configuration forces of
-// the independent freedoms vanish although the mechanism may leave it. The scale is what forces at hand, and springs that are
-// strained by a radian or by the model's length, would make of the lightest body.
-bool stays(const Model& model, const Load& load, const State& x, const Bodies& bodies) {
-  constexpr double kStays = 1e-5;
-  Augmented judge(model);
+// the independent freedoms vanish although the mechanism may leave it. Reactions do no work on the motion that these equations
+// leave, so what nothing holds of the forces does Σ f·a = aᵀ M a. (By the right side: rounding of a enters with its square.) It
+// is judged part by part against Σ |f| |a|, so bodies count as they take part in that motion, however heavy or stiff they are.
+// Where coordinates turn back places are known to √u, 1e-8, and so are the directions of forces.
+class Rest {
+ public:
+  Rest(const Model& model, const Scales& scales, double tolerance)
+      : model_(model), scales_(scales), tolerance_(tolerance), parts_(scales.parts.size()) {}
+
+  bool at(const Load& load, const Bodies& bodies, const Evaluation& e) {
+    constexpr double kHeld = 1e-5;
+    Port port(bodies.size());
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      const Inertia& inertia = model_.bodies()[b].inertia;
+      const BodyAcceleration& a = e.accelerations[b];
+      const Vec3 alpha = bodies[b].q_WB.conjugate() * a.alpha_WB;
+      of(static_cast<int>(b)).sum += inertia.mass * a.a_WC.squaredNorm() + alpha.dot(inertia.I_C * alpha);
+      add(static_cast<int>(b), {Vec3::Zero(), inertia.mass * model_.gravity()}, e, 0);
+      add(static_cast<int>(b), load.port[b], e, 0);
+    }
+    for (const Tendon& tendon : model_.tendons()) {
+      const double tension = pull_of(model_, tendon, bodies).tension;
+      if (tension == 0) continue;
+      std::fill(port.begin(), port.end(), Wrench{});
+      add_tension(model_, tendon, bodies, tension, port);
+      for (const Tendon::Point& point : tendon.points)
+        if (point.body != kWorld) {
+          Wrench& wrench = port[static_cast<std::size_t>(point.body)];
+          add(point.body, wrench, e, tendon.stiffness * scales_.length_at(point.body) / tension);
+          wrench = {};
+        }
+    }
+    for (const Joint& joint : model_.joints())
+      for (int k = 0; k < joint.nv; ++k) add(joint, k, e);
+    return std::all_of(parts_.begin(), parts_.end(), [](const Work& w) { return w.sum <= kHeld * w.sizes + w.rounding; });
+  }
+
+ private:
+  struct Work {
+    double sum = 0, sizes = 0, rounding = 0;
+  };
+  // `stiff`: what a displacement by one length of the part changes of the wrench, in parts of it.
+  void add(int body, const Wrench& wrench, const Evaluation& e, double stiff) {
+    const BodyAcceleration& a = e.accelerations[static_cast<std::size_t>(body)];
+    const double size = wrench.force.norm() * a.a_WC.norm() + wrench.moment.norm() * a.alpha_WB.norm();
+    Work& work = of(body);
+    work.sizes += size;
+    work.rounding += tolerance_ * stiff * size;
+  }
+  void add(const Joint& joint, int k, const Evaluation& e) {
+    const Passive& passive = joint.passive[static_cast<std::size_t>(k)];
+    const double a = e.vdot[joint.v0 + k];
+    double unit = turns(joint.kind, k) ? 1 : scales_.length_at(joint.child), stiffness = passive.stiffness;
+    if (joint.nq == joint.nv) {
+      const double q = e.q[joint.q0 + k];
+      unit = std::max(unit, std::abs(q));
+      if (q >= passive.upper || q <= passive.lower) stiffness += passive.stop_stiffness;
+    }
+    Work& to = of(joint.child);
+    to.sum += passive.armature * a * a;
+    to.sizes += std::abs(e.efforts[joint.v0 + k] * a);
+    to.rounding += tolerance_ * stiffness * unit * std::abs(a);
+  }
+  Work& of(int body) { return parts_[static_cast<std::size_t>(scales_.part_of_body[static_cast<std::size_t>(body)])]; }
+
+  const Model& model_;
+  const Scales& scales_;
+  double tolerance_;
+  std::vector<Work> parts_;
+};
+
+bool stays(const Model& model, const Scales& scales, const Load& load, const State& x, const Bodies& bodies, double tolerance) {
+  Augmented judge(model, AugmentedOptions{.verdicts = false});
   State at;
   judge.set(bodies, at, x.wound);
   Evaluation e;
-  if (!judge.evaluate(at, load, e).ok()) return false;
-  double forces = 0, lightest = std::numeric_limits<double>::infinity(), moved = 0;
-  for (std::size_t b = 0; b < bodies.size(); ++b) {
-    const double mass = model.bodies()[b].inertia.mass;
-    forces += mass * model.gravity().norm() + load.port[b].force.norm() + load.port[b].moment.norm() / model.length();
-    if (mass > 0) lightest = std::min(lightest, mass);
-    moved = std::max({moved, e.accelerations[b].a_WC.norm(), e.accelerations[b].alpha_WB.norm() * model.length()});
-  }
-  for (const Joint& joint : model.joints())
-    for (int k = 0; k < joint.nv; ++k) {
-      const double arm = turns(joint.kind, k) ? model.length() : 1.0, strain = turns(joint.kind, k) ? 1.0 : model.length();
-      forces += (std::abs(e.efforts[joint.v0 + k]) + joint.passive[static_cast<std::size_t>(k)].stiffness * strain) / arm;
-    }
-  for (const Tendon& tendon : model.tendons())
-    forces += std::abs(pull_of(model, tendon, bodies).tension) + tendon.stiffness * model.length();
-  return moved <= kStays * forces / lightest;
+  return judge.evaluate(at, load, e).ok() && Rest(model, scales, tolerance).at(load, bodies, e);
 }
 
 }  // namespace
@@ -227,9 +326,11 @@ Verdict find_equilibrium(Minimal& minimal, const Load& load, const EquilibriumOp
   }
   Bodies bodies;
   minimal.bodies(x, bodies);
-  out.tendon = tendon_without_direction(minimal.model(), bodies);
+  const Scales scales = scales_of(minimal.model());
+  out.tendon = tendon_without_direction(minimal.tree(), scales, bodies);
   out.found = out.found && out.tendon < 0;
   if (!out.found) {
+    if ((out.held = minimal.standing().has_value())) out.stopped = {Status::Singular, -1, *minimal.standing()};
     tell_missing(minimal.tree(), here, out);
     return {};
   }
@@ -246,9 +347,10 @@ Verdict find_equilibrium(Minimal& minimal, const Load& load, const EquilibriumOp
     std::swap(here, there);
   }
   minimal.bodies(x, bodies);
-  if (!stays(minimal.model(), load, x, bodies)) {
+  if (!stays(minimal.model(), scales, load, x, bodies, options.tolerance)) {
     out.found = false, out.stuck = true;
-    out.stopped = {Status::Singular, -1, minimal.mobility().joint, minimal.mobility().sigma};
+    out.held = minimal.standing().has_value();
+    out.stopped = {Status::Singular, -1, minimal.standing().value_or(minimal.mobility().joint), minimal.mobility().sigma};
     tell_missing(minimal.tree(), here, out);
     return {};
   }

@@ -32,6 +32,9 @@ class Minimal final : public Formulation {
   long equations() const override { return unreduced_.equations(); }
   [[nodiscard]] bool adopt(const Change& change) override;
 
+  /// A joint of loops that leave no motion and are held as they stand (-1: couplings only); nothing where none are.
+  std::optional<int> standing() const { return unreduced_.standing(); }
+
   JointTree& tree() { return tree_; }
   const JointTree& tree() const { return tree_; }
 
