@@ -49,6 +49,17 @@ TEST(MarginVerb, TellsKeptFromLost) {
   EXPECT_EQ(invar({"margin", kept, "--gain", "-1"}).code, 2);
 }
 
+// Where the loop itself fails before the first disturbance is over, nothing was left of one: that is no 0.
+TEST(MarginVerb, HasNoNumberWhereTheLoopItselfFails) {
+  const Folder folder;
+  const std::string torn = written(folder, "torn.toml", pendulum(15, "") + "[[effort]]\njoint = 'hinge'\nvalue = 1e300\n");
+  const Ended e = invar({"margin", torn, "--json"});
+  EXPECT_EQ(e.code, 1) << e.out << e.err;
+  const json result = json::parse(e.out);
+  EXPECT_TRUE(result["left"].is_null()) << e.out;
+  EXPECT_TRUE(has(result["failure"].get<std::string>(), "infinite or NaN")) << e.out;
+}
+
 // A look that was broken off says nothing of the windows that were not tried.
 TEST(MarginVerb, GivesNoVerdictWhereItIsInterrupted) {
   const Folder folder;

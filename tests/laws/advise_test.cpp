@@ -74,6 +74,18 @@ TEST(Score, IsNoneWhereTheLawWasNotDefined) {
     }
 }
 
+// A first command has none before it, and changes by nothing that could be told.
+TEST(Score, HasNoChangeOfTheFirstCommand) {
+  Scenario s = loop(kPlain, {});
+  s.end_time = 0.1, s.sampling.steps = 2;
+  Watched w;
+  ASSERT_TRUE(watch(s, w)) << w.outcome.words;
+  const auto& change = w.readings.of("command_change");
+  EXPECT_TRUE(std::isnan(change.front()));
+  for (std::size_t i = 1; i < change.size(); ++i) EXPECT_TRUE(std::isfinite(change[i])) << i;
+  EXPECT_TRUE(std::isfinite(score_of(s, "control", 0).jitter));
+}
+
 // A spring of 200 rad/s in steps of 10 ms: the run ends, and says itself that it resolved nothing.
 TEST(Score, IsNoneWhereTheRunIsUnresolved) {
   Scenario s = loop(kPlain, {}, 1e9, 1e9, 3 * 200.0 * 200.0);

@@ -360,6 +360,13 @@ TEST(LearnedLoop, OfFeedbackAloneIsRefused) {
     return std::make_unique<LearnedInLoop>(*LearnedLoad::build(std::make_shared<const Model>(m), learned), nullptr,
                                            std::vector<Vec3>());
   };
+  law.observer = 10;
+  const JointLaw fine(nominal, law);
+  for (const Reading& r : fine.readings())
+    if (r.name == "V_dot_promised") {
+      EXPECT_NE(r.meaning.find("observer"), std::string::npos) << r.meaning;
+      EXPECT_NE(r.meaning.find("f(ν_r)"), std::string::npos) << r.meaning;
+    }
   EXPECT_EQ(JointLaw(nominal, law).objection(0.0, c.start), "");
   law.model = false;
   EXPECT_NE(JointLaw(nominal, law).objection(0.0, c.start).find("takes no known load off"), std::string::npos);
