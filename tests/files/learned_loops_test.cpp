@@ -6,6 +6,7 @@
 
 #include "invar/io/chosen_loop.hpp"
 #include "invar/io/learned_file.hpp"
+#include "invar/io/loop_figures.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/run/calibration.hpp"
 #include "support/folder.hpp"
@@ -137,6 +138,15 @@ TEST(LearnedLoops, TakeABoundInItsOwnLoopOnly) {
   const Read silent = read(scenario(task("learned = { file = 'nowhere_said.json' }")));
   EXPECT_FALSE(silent.known);
   EXPECT_NE(silent.notes.find("does not say in which loop"), std::string::npos) << silent.notes;
+  // What a family draws is no figure of its loop: how actuators really sit, and what is followed.
+  const auto figures = [](const std::string& drawn) {
+    return loop_figures(*parse_toml("law = 'task'\nactuators = [{ name = 'a', lag = 0.1, mounted = { gain = " + drawn +
+                                        " } }]\ntasks = [{ rates = { position = 2 }, path = { p = [" + drawn + "] } }]",
+                                    "s.toml"));
+  };
+  EXPECT_EQ(figures("1.1"), figures("0.9"));
+  EXPECT_EQ(figures("1.1"),
+            (LoopFigures{"actuators[0].lag = 0.1", "actuators[0].name = a", "law = task", "tasks[0].rates.position = 2"}));
   // The scenario's own bound is its own affair.
   EXPECT_EQ(read(scenario(task(learned, "period = 0.01\nbound = { remainder = 2 }"))).notes, "");
 }

@@ -163,6 +163,9 @@ TEST(Advice, ComparesWithWhatWasJudgedOnly) {
              found_with(LoopWay::Knows::Learned, 1e-3)};
   a.taken = 1;
   EXPECT_EQ(sentence(a, false).find("inf"), std::string::npos) << sentence(a, false);
+  a.loops[1].judged[0].error = a.loops[0].judged[0].error, a.taken = -1;
+  EXPECT_EQ(sentence(a, false).find("no way keeps the margin"), std::string::npos) << sentence(a, false);
+  a.loops[1].judged[0].error = 1e-3, a.taken = 1;
   a.loops[0].judged[0].error = 2e-3;
   EXPECT_NE(sentence(a, false).find("leaves 2 mm"), std::string::npos) << sentence(a, false);
 }

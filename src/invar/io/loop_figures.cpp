@@ -43,7 +43,8 @@ LoopFigures loop_figures(const TomlTable& control) {
     const std::size_t dot = path.find('.');
     const std::string item = dot == std::string::npos ? "" : path.substr(dot + 1, path.find_first_of(".[", dot + 1) - dot - 1);
     const bool counts = among(kOfLoop, head) || (among(kLists, head) && among(kOfItems, item));
-    if (counts && !says_nothing(path, value)) out.push_back(path + " = " + value);
+    const bool of_plant = path.find(".mounted") != std::string::npos;  // how an actuator really sits, nobody knows
+    if (counts && !of_plant && !says_nothing(path, value)) out.push_back(path + " = " + value);
   }
   std::sort(out.begin(), out.end());
   return out;
