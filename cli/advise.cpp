@@ -11,6 +11,7 @@
 #include "invar/io/json_number.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/io/text_file.hpp"
+#include "invar/learn/learned_in_loop.hpp"
 
 namespace invar::cli {
 namespace {
@@ -57,7 +58,7 @@ Result<Advised> advise_on(const AdviseArguments& args, const Learned& learned, c
   auto advice = advise(make, options);
   line.clear();
   if (!advice) return tl::unexpected(advice.error());
-  const bool guessed = scenario->flow && !scenario->flow->is_measured();
+  const bool guessed = scenario->flow && !scenario->flow->is_measured() && sees_flow(learned.terms);
   const std::string words = sentence(*advice, guessed);
   return Advised{std::move(*advice), words};
 }
@@ -66,14 +67,13 @@ void print_advice(const Advised& advised) {
   print("{:<34} {:>12} {:>9} {:>7} {:>7} {:>8} {:>7} {:>9}\n", "with gains of its own, margin kept",
         advised.advice.turns ? "error [mrad]" : "error [mm]", "jitter", "kappa", "Lambda", "kappa_i", "k_o", "remainder");
   for (const AdvisedLoop& l : advised.advice.loops) {
-    if (!l.found) {
-      print("{:<34} {:>12}  {}\n", l.way.name(), "-",
-            l.searched.failure.empty() ? "no gains with that margin were found" : l.searched.failure);
+    if (const std::string& why = l.found ? l.shown().failure : l.searched.failure; !l.found || !why.empty()) {
+      print("{:<34} {:>12}  {}\n", l.way.name(), "-", why.empty() ? "no gains with that margin were found" : why);
       continue;
     }
     print("{:<34} {:>12} {:>9} {:>7} {:>7} {:>8} {:>7} {:>9}\n", l.way.name(), cell(1e3 * l.error()), cell(l.jitter()),
           cell(l.gains.damping), cell(l.gains.error), l.way.integral ? cell(l.gains.integral) : "-",
-          l.way.observer ? cell(l.gains.observer) : "-", l.judged.empty() ? "-" : cell(l.judged.front().remainder));
+          l.way.observer ? cell(l.gains.observer) : "-", cell(l.shown().remainder));
   }
   print("{}\n", advised.words);
 }
@@ -88,7 +88,7 @@ Json to_json(const Advised& advised) {
     Json way = {{"name", l.way.name()}, {"found", l.found}, {"candidates", l.candidates}};
     if (l.found)
       way.update({{"error", number_or_null(l.error())},
-                  {"remainder", l.judged.empty() ? Json(nullptr) : number_or_null(l.judged.front().remainder)},
+                  {"remainder", number_or_null(l.shown().remainder)},
                   {"margin_left", number_or_null(l.searched.left)},
                   {"gains",
                    {{"rate", l.gains.damping},
@@ -97,7 +97,7 @@ Json to_json(const Advised& advised) {
                     {"integral", l.gains.integral},
                     {"observer", l.gains.observer}}}});
     if (l.found && std::isfinite(l.jitter())) way["jitter"] = l.jitter();
-    if (!l.found) way["failure"] = l.searched.failure;
+    if (!l.found || !l.shown().failure.empty()) way["failure"] = l.shown().failure;
     ways.push_back(std::move(way));
   }
   return out;

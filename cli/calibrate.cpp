@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "console.hpp"
 #include "invar/io/learned_file.hpp"
+#include "invar/io/loop_figures.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/run/calibration.hpp"
 
@@ -33,6 +35,32 @@ RemainderBound bound_of(const Calibration& found, double confidence) {
   return {.most = found.bound, .after = found.after, .confidence = confidence, .runs = static_cast<int>(found.scores.size())};
 }
 
+// The loop of all of them, for the bound that goes into the file.
+Result<LoopFigures> loop_of(const Arguments& args) {
+  Result<LoopFigures> out;
+  for (const std::string& path : args.scenarios) {
+    auto here = loop_figures_of(path, args.controller);
+    if (!here) return here;
+    if (&path == &args.scenarios.front()) out = *here;
+    if (const std::string other = other_loop(*out, *here); !other.empty())
+      return fail(
+          ErrorKind::Scenario,
+          fmt::format("is another loop than that of {}, and a file has the bound of one: {}", args.scenarios.front(), other),
+          path);
+  }
+  return out;
+}
+
+// One run counts once, however often and by whatever path it is listed.
+Result<void> all_differ(const std::vector<std::string>& paths) {
+  std::error_code ignored;
+  for (std::size_t k = 0; k < paths.size(); ++k)
+    for (std::size_t i = 0; i < k; ++i)
+      if (paths[i] == paths[k] || std::filesystem::equivalent(paths[i], paths[k], ignored))
+        return fail(ErrorKind::Option, "is listed twice: it is one run, and counts once", paths[k]);
+  return {};
+}
+
 Json to_json(const Calibration& found, const Arguments& args) {
   Json out = {{"format", 1},
               {"remainder", found.bound},
@@ -50,6 +78,7 @@ void print_text(const Calibration& found, const Arguments& args) {
 }
 
 void calibrate_verb(const Arguments& args, Context& context) {
+  if (const auto fine = all_differ(args.scenarios); !fine) return report(fine.error(), context);
   std::vector<Scenario> family;
   for (const std::string& path : args.scenarios) {
     std::vector<std::string> warnings;
@@ -62,6 +91,9 @@ void calibrate_verb(const Arguments& args, Context& context) {
   Result<Learned> learned = Learned{};
   if (!args.into.empty()) learned = read_learned_file(args.into);
   if (!learned) return report(learned.error(), context);
+  Result<LoopFigures> loop;
+  if (!args.into.empty()) loop = loop_of(args);
+  if (!loop) return report(loop.error(), context);
   ProgressLine line(context);
   RunOptions options;
   options.stop = &stop_on_signal();
@@ -78,7 +110,7 @@ void calibrate_verb(const Arguments& args, Context& context) {
   else
     print_text(*found, args);
   if (args.into.empty()) return;
-  learned->bound = bound_of(*found, args.confidence);
+  learned->bound = bound_of(*found, args.confidence), learned->bound_loop = *loop;
   if (const auto written = write_learned_file(args.into, *learned); !written) report(written.error(), context);
 }
 
@@ -90,12 +122,12 @@ void add_calibrate(CLI::App& app, Context& context) {
   verb->add_option("scenarios", args->scenarios, "Scenario files, one per run")->required();
   verb->add_option("--controller", args->controller, "Its name, where a scenario has several");
   verb->add_option("--confidence", args->confidence, "With which a new run keeps the bound")->capture_default_str();
-  verb->add_option("--into", args->into, "Learned model (.json) that takes the bound, for all loops that take the model");
+  verb->add_option("--into", args->into, "Learned model (.json) that takes the bound, for loops like that of the family");
   verb->add_flag("--json", args->json, "Print JSON");
   verb->footer(
       "m runs can claim a confidence of m/(m+1) at most. The line that is printed goes into [[control]]; its remainder is\n"
-      "rounded up. --into is for the learned model that the family was driven with: loops without a bound of their own take\n"
-      "the one that it has.\n"
+      "rounded up. --into is for the learned model that the family was driven with: loops with the same law, gains and times,\n"
+      "and without a bound of their own, take the one that it has.\n"
       "Example: invar calibrate family/*.toml --confidence 0.9\n"
       "Example: invar calibrate family/*.toml --into arm.learned.json");
   verb->callback([args, &context] { calibrate_verb(*args, context); });

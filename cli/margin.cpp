@@ -25,7 +25,7 @@ Json to_json(const MarginResult& result, const MarginOptions& options) {
   Json out = {{"format", 1},
               {"interrupted", result.interrupted},
               {"kept", result.interrupted ? Json(nullptr) : Json(result.kept(options))},
-              {"left", number_or_null(result.worst())},
+              {"left", result.windows.empty() ? Json(nullptr) : number_or_null(result.worst())},
               {"allowed", options.left},
               {"gain", options.gain},
               {"delay", result.delay},

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "program.hpp"
 #include "support/places.hpp"
@@ -127,6 +130,31 @@ TEST(Learn, AdvisesOnALoop) {
   const Ended other = invar({"learn", folder / "none.learned.json", "--advise", source_path("scenarios/crane_hydraulics.toml")});
   EXPECT_EQ(other.code, 2);
   EXPECT_TRUE(has(other.err, "laws I to III")) << other.err;
+}
+
+// Ctrl-C keeps what was found, says so first, and says of ways that were not begun that they were not.
+TEST(Learn, SaysThatAnAdviceWasInterrupted) {
+  const Folder folder;
+  write_file(folder / "none.learned.json", kNothing);
+  std::string text = read_file(source_path("scenarios/arm_circle.toml"));
+  text.replace(text.find("../models"), 9, source_path("models"));
+  write_file(folder / "s.toml", text);
+  for (const bool as_json : {false, true}) {
+    std::vector<std::string> args = {
+        "learn", folder / "none.learned.json", "--advise", folder / "s.toml", "--budget", "1000", "--threads", "1"};
+    if (as_json) args.push_back("--json");
+    const pid_t child = start_invar(args, folder / "out", folder / "err");
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));  // some of 4000 runs
+    ::kill(child, SIGINT);
+    EXPECT_EQ(wait_for(child), 130);
+    const std::string out = read_file(folder / "out");
+    EXPECT_TRUE(has(out, "not tried") && !has(out, "no way keeps the margin")) << out;
+    if (as_json) {
+      EXPECT_EQ(json::parse(out)["loops"]["advice"].get<std::string>().rfind("interrupted", 0), 0u) << out;
+    } else {
+      EXPECT_TRUE(has(out, "\ninterrupted")) << out;
+    }
+  }
 }
 
 // The pendulum under law II without ticks: there is no jitter then.

@@ -49,6 +49,17 @@ TEST(MarginVerb, TellsKeptFromLost) {
   EXPECT_EQ(invar({"margin", kept, "--gain", "-1"}).code, 2);
 }
 
+// Where the loop itself fails before the first disturbance is over, nothing was left of one: that is no 0.
+TEST(MarginVerb, HasNoNumberWhereTheLoopItselfFails) {
+  const Folder folder;
+  const std::string torn = written(folder, "torn.toml", pendulum(15, "") + "[[effort]]\njoint = 'hinge'\nvalue = 1e300\n");
+  const Ended e = invar({"margin", torn, "--json"});
+  EXPECT_EQ(e.code, 1) << e.out << e.err;
+  const json result = json::parse(e.out);
+  EXPECT_TRUE(result["left"].is_null()) << e.out;
+  EXPECT_TRUE(has(result["failure"].get<std::string>(), "infinite or NaN")) << e.out;
+}
+
 // A look that was broken off says nothing of the windows that were not tried.
 TEST(MarginVerb, GivesNoVerdictWhereItIsInterrupted) {
   const Folder folder;
@@ -124,6 +135,19 @@ TEST(CalibrateVerb, RoundsUp) {
   }
 }
 
+// A run that is listed twice is one run.
+TEST(CalibrateVerb, CountsARunOnce) {
+  const Folder folder;
+  const std::string run =
+      written(folder, "run.toml", pendulum(15, "bound = { after = 0.5 }") + "[[effort]]\njoint = 'hinge'\nvalue = 1\n");
+  Ended e = invar({"calibrate", run, folder / "./run.toml", "--confidence", "0.5"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "is listed twice")) << e.err;
+  e = invar({"calibrate", run, written(folder, "copy.toml", read_file(run)), "--confidence", "0.5"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "the same run")) << e.err;
+}
+
 TEST(CalibrateVerb, RefusesAFamilyThatSettlesForDifferentTimes) {
   const Folder folder;
   const std::string one = written(folder, "one.toml", pendulum(15, "bound = { after = 0.5 }")),
@@ -150,6 +174,14 @@ TEST(CalibrateVerb, WritesTheBoundIntoALearnedModel) {
   EXPECT_EQ(bound["value"], json::parse(e.out)["remainder"]);
   EXPECT_EQ(bound["settling"], 0.5);
   EXPECT_EQ(bound["runs"], 1);
+  const auto loop = bound["loop"].get<std::vector<std::string>>();
+  EXPECT_EQ(loop, (std::vector<std::string>{"gains.rate = 15", "joints[0].rate = 5", "law = slotine_li", "period = 0.005"}));
+  // A file has the bound of one loop.
+  const std::string other =
+      written(folder, "other.toml", pendulum(16, "bound = { after = 0.5 }") + "[[effort]]\njoint = 'hinge'\nvalue = 2\n");
+  const Ended mixed = invar({"calibrate", run, other, "--confidence", "0.5", "--into", file});
+  EXPECT_EQ(mixed.code, 2);
+  EXPECT_TRUE(has(mixed.err, "is another loop") && has(mixed.err, "gains.rate is 15 there and 16 here")) << mixed.err;
   const Ended none = invar({"calibrate", run, "--confidence", "0.5", "--into", folder / "nowhere.json"});
   EXPECT_EQ(none.code, 2);
   EXPECT_EQ(none.out, "") << "said before the first run";

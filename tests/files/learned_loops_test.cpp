@@ -6,6 +6,7 @@
 
 #include "invar/io/chosen_loop.hpp"
 #include "invar/io/learned_file.hpp"
+#include "invar/io/loop_figures.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/run/calibration.hpp"
 #include "support/folder.hpp"
@@ -35,6 +36,7 @@ struct Written {
 
   Written() {
     drag.bound = RemainderBound{.most = 3, .after = 0.1, .confidence = 0.9, .runs = 20};
+    drag.bound_loop = {"gains.rate = 10", "law = task"};  // that of task()
     EXPECT_TRUE(write_learned_file(folder / "drag.json", drag));
     EXPECT_TRUE(write_learned_file(folder / "generic.json", generic));
     const std::string text = read_file(folder / "drag.json");
@@ -44,6 +46,8 @@ struct Written {
     Learned inputs = drag;
     inputs.terms[0].kind = TermKind::ActuatorGain;
     EXPECT_TRUE(write_learned_file(folder / "inputs.json", inputs));
+    inputs = drag, inputs.bound_loop.clear();
+    EXPECT_TRUE(write_learned_file(folder / "nowhere_said.json", inputs));
   }
   std::string place() const { return folder / "here.toml"; }
   std::string refusal(const std::string& text) const {
@@ -79,11 +83,111 @@ TEST(LearnedLoops, TakeTheFileAsItIs) {
     EXPECT_TRUE(its->remainder() == nullptr || !its->remainder()->bound().known()) << other;
   }
   // A bound that the scenario tells stands above that of the file, and so does its wish to have none yet: runs that calibrate.
-  const auto family = parse_scenario(scenario(task("learned = { file = 'drag.json' }", "bound = { after = 0.2 }")), w.place());
-  ASSERT_TRUE(family) << family.error().text();
-  const auto found = calibrate({*family, *family, *family}, "", 0.7);
+  std::vector<Scenario> family;
+  for (const double rate : {0.8, 1.0, 1.2}) {
+    auto one = parse_scenario(scenario(task("learned = { file = 'drag.json' }",
+                                            fmt::format("rates = {{ position = {} }}\nbound = {{ after = 0.2 }}", rate))),
+                              w.place());
+    ASSERT_TRUE(one) << one.error().text();
+    family.push_back(std::move(*one));
+  }
+  const auto found = calibrate(family, "", 0.7);
   ASSERT_TRUE(found) << found.error().text();
   EXPECT_GT(found->bound, 0);
+}
+
+// A bound is of the loop that it was found in: another law, gain, time or noise has none of it, and the note names what differs.
+// What is followed may be another one, and so may what says nothing.
+TEST(LearnedLoops, TakeABoundInItsOwnLoopOnly) {
+  const Written w;
+  struct Read {
+    bool known = false;
+    std::string notes;
+  };
+  const auto read = [&](std::string text) {
+    Read out;
+    const auto s = parse_scenario(text, w.place());
+    EXPECT_TRUE(s) << (s ? "" : s.error().text());
+    if (!s) return out;
+    const auto law = s->controllers[0].law(*s->controllers[0].nominal);
+    out.known = law->remainder()->bound().known();
+    out.notes = fmt::format("{}", fmt::join(law->notes(), "; "));
+    return out;
+  };
+  const std::string learned = "learned = { file = 'drag.json' }";
+  for (const char* same : {"", "period = 0", "lag = 0.0\nhold = 'world'"}) {
+    const Read r = read(scenario(task(learned, same)));
+    EXPECT_TRUE(r.known) << same << r.notes;
+    EXPECT_EQ(r.notes.find("none is known"), std::string::npos) << same << r.notes;
+  }
+  for (const auto& [more, words] : std::vector<std::pair<std::string, std::string>>{
+           {"period = 0.01", "period is not told there and 0.01 here"},
+           {"integral = { rate = 4 }", "integral.rate is not told there and 4 here"},
+           {"observer = { rate = 20 }", "observer.rate is not told there and 20 here"},
+           {"rates = { position = 2 }", "rates.position is not told there and 2 here"},
+           {"period = 0.01\nnoise = { velocity = 1e-3 }", "noise.velocity is not told there and 0.001 here"}}) {
+    const Read r = read(scenario(task(learned, more)));
+    EXPECT_FALSE(r.known) << more;
+    EXPECT_NE(r.notes.find("its bound was found in another loop"), std::string::npos) << r.notes;
+    EXPECT_NE(r.notes.find(words), std::string::npos) << r.notes;
+  }
+  std::string faster = scenario(task(learned));
+  faster.replace(faster.find("rate = 10"), 9, "rate = 20");
+  EXPECT_NE(read(faster).notes.find("gains.rate is 10 there and 20 here"), std::string::npos) << read(faster).notes;
+  EXPECT_FALSE(read(faster).known);
+  const Read silent = read(scenario(task("learned = { file = 'nowhere_said.json' }")));
+  EXPECT_FALSE(silent.known);
+  EXPECT_NE(silent.notes.find("does not say in which loop"), std::string::npos) << silent.notes;
+  // What a family draws is no figure of its loop: how actuators really sit, and what is followed.
+  const auto figures = [](const std::string& drawn) {
+    return loop_figures(*parse_toml("law = 'task'\nactuators = [{ name = 'a', lag = 0.1, mounted = { gain = " + drawn +
+                                        " } }]\ntasks = [{ rates = { position = 2 }, path = { p = [" + drawn + "] } }]",
+                                    "s.toml"));
+  };
+  EXPECT_EQ(figures("1.1"), figures("0.9"));
+  EXPECT_EQ(figures("1.1"),
+            (LoopFigures{"actuators[0].lag = 0.1", "actuators[0].name = a", "law = task", "tasks[0].rates.position = 2"}));
+  // The scenario's own bound is its own affair.
+  EXPECT_EQ(read(scenario(task(learned, "period = 0.01\nbound = { remainder = 2 }"))).notes, "");
+}
+
+// Identified inertias and friction are there without the load, whatever the load has to know.
+TEST(LearnedLoops, LeaveALoadOutThatTheyCouldNotTake) {
+  const Written w;
+  EXPECT_NE(w.refusal(scenario(task("learned = { file = 'inputs.json' }"))).find("speaks of inputs"), std::string::npos);
+  EXPECT_EQ(w.refusal(scenario(task("learned = { file = 'inputs.json', load = false }"))), "accepted");
+}
+
+// Terms on different bodies are recorded apart though they are alike; two of the same on the same cannot be, and neither can two
+// tasks of one name.
+TEST(LearnedLoops, RecordEveryCoefficientInAPlaceOfItsOwn) {
+  const Written w;
+  const auto s =
+      parse_scenario(scenario(task("learned = { adapt = { terms = [{ kind = 'drag', on = ['body1'] }, { kind = 'drag', on "
+                                   "= ['body2'] }] } }")),
+                     w.place());
+  ASSERT_TRUE(s) << s.error().text();
+  const auto made = Controller::build(s->controllers[0], *s->model, 0);
+  ASSERT_TRUE(made) << made.error().text();
+  int first = 0, second = 0;
+  for (const Reading& r : (*made)->readings())
+    first += r.name == "adapted drag force x of 'body1'", second += r.name == "adapted drag force x of 'body2'";
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(second, 1);
+  const std::string twice = w.refusal(
+      scenario(task("learned = { adapt = { terms = [{ kind = 'joint_coulomb', smoothing = [0.02] }, { kind = 'joint_coulomb', "
+                    "smoothing = [0.15] }] } }")));
+  EXPECT_NE(twice.find("would be recorded as 'friction of"), std::string::npos) << twice;
+  EXPECT_EQ(w.refusal(scenario(task("learned = { adapt = { terms = [{ kind = 'joint_coulomb', smoothing = [0.02, 0.15] }] } }"))),
+            "accepted");
+  const std::string path = "path = { position = { kind = 'fixed', p = [3.9, 0, 0] } }";
+  const std::string tasks =
+      w.refusal(scenario(fmt::format("law = 'task'\ntasks = [{{ body = 'body5', name = 'a', follow = 'position', {0} }}, {{ body "
+                                     "= 'body4', name = 'a', follow = "
+                                     "'position', damping = 1e-3, {0} }}]",
+                                     path)));
+  EXPECT_NE(tasks.find("'a"), std::string::npos) << tasks;
+  EXPECT_NE(tasks, "accepted");
 }
 
 // What was learned is the rest of the nominal model that it was learned on: beside another one it is said which number differs.
@@ -164,6 +268,8 @@ TEST(LearnedLoops, AreRefusedWithPlaceAndRemedy) {
   expect(task("learned = { file = 'future.json' }"), "is of version 9");
   expect(task("learned = { file = 'inputs.json' }"), "speaks of inputs");
   expect(task("learned = { }"), "name the 'file'");
+  expect(task("learned = { file = '' }"), "it names no file");
+  expect(task("learned = { file = '', adapt = { terms = [{ kind = 'drag' }] } }"), "it names no file");
   expect(task("learned = { file = 'drag.json', patience = 1 }"), "say fallback = true");
   expect(task("learned = { file = 'drag.json', fallback = true }"), "of which the file has none");
   expect(task("learned = { file = 'generic.json', fallback = true, patience = 0 }"), "must be positive");

@@ -13,6 +13,7 @@
 
 #include "invar/base/random.hpp"
 #include "invar/io/scenario_file.hpp"
+#include "invar/report/learn_page.hpp"
 #include "invar/report/packed.hpp"
 #include "invar/report/scene.hpp"
 #include "support/folder.hpp"
@@ -37,6 +38,23 @@ TEST(Packed, GivesEveryBitBack) {
       EXPECT_EQ(std::memcmp(back.data(), numbers.data(), 8 * numbers.size()), 0);
     }
   }
+}
+
+// The badge of a page says what its sentence says: who is told to keep the nominal model reads no "held" above it.
+TEST(LearnPage, HoldsWhereItsAdviceIsToTakeSomething) {
+  const auto study = [](double all, bool interrupted) {
+    LearnResult r;
+    r.learned.learned = true;
+    Worth worth;
+    worth.contenders = {{"nothing learned", "", {{100, 0, 1, 1, 1}}}, {"all terms", "", {{100, 3, all, all, all}}}};
+    worth.interrupted = interrupted;
+    return Json::parse(learn_page_data(r, worth, "t"))["runs"][0]["study"];
+  };
+  EXPECT_EQ(study(0.1, false)["level"], "held");
+  const Json nothing = study(1.0, false);
+  EXPECT_NE(nothing["text"].get<std::string>().find("keep the nominal model"), std::string::npos);
+  EXPECT_EQ(nothing["level"], "doubt");
+  EXPECT_EQ(study(0.1, true)["level"], "doubt");
 }
 
 TEST(Base64, IsTheStandards) {

@@ -254,18 +254,46 @@ TEST(Calibration, TakesTheRightOneInOrderAndRefusesWhatItCannotClaim) {
 
 TEST(Calibration, RefusesRunsThatSettleForDifferentTimes) {
   const JointCase c = drawn_joint_case(0, false);
-  const auto settling = [&](double after) {
+  const auto settling = [&](double after, double push = 1) {
     JointLawSpec law = with_rate(build(c.spec), c.start, 5);
     law.bound.after = after;
-    return under(c, law, 1e-3, 20);
+    Scenario s = under(c, law, 1e-3, 20);
+    s.environments.push_back(std::make_shared<const Disturbance>(*Disturbance::build(*s.model, shaking(*s.model, push))));
+    return s;
   };
-  const auto found = calibrate({settling(0.01), settling(0.01)}, "", 0.5);
+  const auto found = calibrate({settling(0.01), settling(0.01, 2)}, "", 0.5);
   ASSERT_TRUE(found) << found.error().text();
   EXPECT_EQ(found->after, 0.01);
+  // Two runs that are the same are one.
+  const auto twice = calibrate({settling(0.01), settling(0.01)}, "", 0.5);
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().what.find("the same run"), std::string::npos) << twice.error().what;
   const auto mixed = calibrate({settling(0.01), settling(0.005)}, "", 0.5);
   ASSERT_FALSE(mixed);
   EXPECT_NE(mixed.error().what.find("settling takes 0.005 s here and 0.01 s in the first run"), std::string::npos)
       << mixed.error().what;
+}
+
+// A push between two samples is seen at the ticks: the score of a sampled loop is the same to the last bit whether every tick is
+// recorded or every twentieth. All look at the same instants, before and after the same ticks.
+TEST(Remainder, DoesNotDependOnWhatIsRecorded) {
+  const JointCase c = drawn_joint_case(0, false);
+  for (const char* method : {"rk4", "dopri5"}) {
+    std::vector<double> scores;
+    for (const int ticks : {1, 20}) {
+      Scenario s = under(c, with_rate(build(c.spec), c.start, 5), 1e-3, 100);
+      DisturbanceSpec push = shaking(*s.model, 5);
+      push.signal = Pulse{0.031, 0.034, 1};
+      s.environments.push_back(std::make_shared<const Disturbance>(*Disturbance::build(*s.model, push)));
+      s.controllers[0].period = 0.005;
+      s.method.integrator = method;
+      s.sampling.steps = 5 * ticks, s.sampling.interval = 0.005 * ticks;
+      Watched w;
+      ASSERT_TRUE(watch(s, w)) << w.outcome.words;
+      scores.push_back(metric(w.outcome, "control.remainder"));
+    }
+    EXPECT_EQ(scores[0], scores[1]) << method;
+  }
 }
 
 // Of n new runs from the same family k/(m+1) = 0.9 keep the bound; a share of n trials scatters by sqrt(0.09/n), five times that

@@ -98,6 +98,18 @@ TEST(Margin, TellsHowFastADisturbanceIsForgotten) {
   }
 }
 
+// Changes are per tick: a window that began between two ticks of 3 ms, as every other one of 2 s would, had a short first change
+// and three times as much left. The loop is linear: windows differ by what is left of the one before, a tenth at most.
+TEST(Margin, LeavesAsMuchInEveryWindowWhateverTheTicks) {
+  Scenario s = loop(3, 0.003);
+  s.end_time = 8, s.method.step = 0.003;
+  const auto found = margin(s, asked(1.6, 0));
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_EQ(found->windows.size(), 4u);
+  EXPECT_LT(found->windows[0].left, 0.1);
+  for (const MarginWindow& w : found->windows) EXPECT_NEAR(w.left, found->windows[0].left, 0.1 * found->windows[0].left) << w.t;
+}
+
 // More delay and more gain never help a loop near its limit; a controller at every instant is looked at with ticks of its own.
 TEST(Margin, OfALawAtEveryInstantIsMeasuredWithTicks) {
   const auto found = margin(loop(20, 0));

@@ -89,9 +89,20 @@ Result<std::unique_ptr<Controller>> Controller::build(const ControllerSpec& spec
   if (auto equipped = out->equip(plant); !equipped) return tl::unexpected(equipped.error());
   if (spec.weighs) {
     out->change_ = std::make_unique<Change>(*spec.nominal, out->inputs_);
-    out->readings_.push_back({"command_change", "N/sqrt(kg)", "|u - u'|_A of the last two commands"});
+    out->readings_.push_back(
+        {"command_change", "N/sqrt(kg)", "|u - u'|_A of the last two commands; NaN where there are not two"});
     out->values_.push_back(std::numeric_limits<double>::quiet_NaN());
+    out->change_->size = out->values_.back();
   }
+  // A recording has one place for each.
+  std::vector<std::string> names = names_of(out->readings_);
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    return fail(
+        ErrorKind::Scenario,
+        fmt::format("it would record two different '{}': what is followed, its actuators and its terms need names of their "
+                    "own",
+                    *twice));
   return out;
 }
 
@@ -351,7 +362,7 @@ void Controller::weigh(const Bodies& seen) {
     square +=
         body.inertia.mass * c.moved[k].a_WC.squaredNorm() + c.moved[k].alpha_WB.dot(spun(body, seen[k], c.moved[k].alpha_WB));
   }
-  c.size = c.begun && solved ? std::sqrt(square) : 0;
+  c.size = c.begun && solved ? std::sqrt(square) : std::numeric_limits<double>::quiet_NaN();
   c.before = c.now, c.inputs = inputs, c.begun = true;
 }
 

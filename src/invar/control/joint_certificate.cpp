@@ -70,7 +70,12 @@ void JointLaw::state_readings() {
   const bool energy = sliding || spec_.kind == Kind::PdGravity;
   V_ = read({"V", energy ? "J" : "SI, mixed", meaning});
   V_dot_ = read({"V_dot", energy ? "W" : "SI, mixed", "its derivative, from the accelerations of the plant"});
-  promised_ = read({"V_dot_promised", energy ? "W" : "SI, mixed", promise});
+  // Γ⁻¹ stands before everything that acts where V has no inertias.
+  std::string whole = promise;
+  if (observer_.on())
+    whole += energy ? ", the r of the observer taken off d" : ", the r of the observer taken off d, both through Γ⁻¹";
+  if (known_load_.on()) whole += kKnownPromise;
+  promised_ = read({"V_dot_promised", energy ? "W" : "SI, mixed", whole});
   if (is_robust()) layer_ = read({"layer", "1", "largest |s_i|/ε_i: above 1 outside the boundary layer"});
   remains_ =
       read({"remainder", "N/sqrt(kg)", "sqrt(eᵀ Γ⁻¹ e) of the loop's remainder e, what its equation of errors leaves over"});
@@ -111,7 +116,7 @@ void JointLaw::state_clauses() {
         {"integral_within_limit", "how far the integral is beyond what it may push with, over that", "1", 0, names});
   if (observer_.on())
     resolved_ = certificate_.add({"observer_is_resolved", "time between two looks of the observer, times its rate", "1", 1, {}});
-  known_load_.state(certificate_, spec_.bound.known());
+  known_load_.state(certificate_, spec_.bound.known(), unit);
   remainder_.state(certificate_);
 }
 
@@ -161,7 +166,8 @@ JointLaw::Fall JointLaw::sliding_fall() {
   const double square = weighed_.dot(s_);
   fall.V = 0.5 * square, fall.rate = weighed_.dot(vdot_ - a_r_) - weighed_.dot(free_);
   fall.helped = s_.dot(helps_);
-  fall.promised = s_.dot(d_) + fall.helped - s_.dot(Q_r_) - spec_.rate * square, fall.power = spec_.rate * square;
+  fall.promised = s_.dot(d_) + fall.helped - s_.dot(Q_r_) - spec_.rate * square, fall.power = spec_.rate * square,
+  fall.taken = fall.power;
   fall.outside = 0, fall.within = 0, fall.speed = std::sqrt(square);
   free_ = vdot_ - a_r_ - free_ + spec_.rate * s_;
   for (std::size_t i = 0; i < spec_.aims.size(); ++i) {
@@ -169,6 +175,7 @@ JointLaw::Fall JointLaw::sliding_fall() {
     const JointAim& aim = spec_.aims[i];
     const double taken = s_[k] * (aim.gain * s_[k] + aim.robust * saturated(i)), held = aim.integral * z_[k];
     fall.promised -= taken;
+    fall.taken += taken;
     free_.noalias() += (aim.gain * s_[k] + aim.robust * saturated(i)) * mobility_.col(k);
     fall.V += 0.5 * held * z_[k], fall.rate += held * s_[k];
     fall.power += rate_at_play(i, aim.rate) * (at_play_[k] + std::abs(held)) + taken;
@@ -182,7 +189,7 @@ JointLaw::Fall JointLaw::sliding_fall() {
 
 JointLaw::Fall JointLaw::linear_fall() {
   Fall fall;
-  fall.V = fall.rate = fall.promised = fall.power = fall.outside = fall.within = 0;
+  fall.V = fall.rate = fall.promised = fall.power = fall.taken = fall.outside = fall.within = 0;
   free_.noalias() = mobility_ * helps_;
   fall.helped = e_dot_.dot(free_);
   pulled_ = d_ + helps_ - Q_r_;
@@ -195,6 +202,7 @@ JointLaw::Fall JointLaw::linear_fall() {
     fall.rate += e_dot_[k] * (vdot_[k] - wanted + pulled);
     pulled_[k] = vdot_[k] - wanted + pulled + aim.damping * e_dot_[k];
     fall.promised += e_dot_[k] * (free_[k] - held - aim.damping * e_dot_[k]);
+    fall.taken += aim.damping * e_dot_[k] * e_dot_[k];
     fall.power += rate_at_play(i, 0) * (pushed_[k] + std::abs(wanted) + aim.stiffness * rate_at_play(i, 1) + std::abs(held) +
                                         aim.damping * rate_at_play(i, 0));
   }
@@ -209,7 +217,7 @@ JointLaw::Fall JointLaw::resting_fall() {
   if (!free_acceleration(w_, false, free_).ok()) return fall;
   weigh(e_dot_);
   fall.V = 0.5 * weighed_.dot(e_dot_), fall.rate = weighed_.dot(vdot_ - a_d_) - weighed_.dot(free_);
-  fall.speed = std::sqrt(2 * fall.V), fall.helped = e_dot_.dot(helps_);
+  fall.speed = std::sqrt(2 * fall.V), fall.helped = e_dot_.dot(helps_), fall.taken = 2 * spec_.rate * fall.V;
   pulled_ = vdot_ - a_d_ - free_ + spec_.rate * e_dot_;
   // r = Γ (q̈_d - a_0(ν, ν_d)).
   field_of(v_d_, w_);
@@ -223,6 +231,7 @@ JointLaw::Fall JointLaw::resting_fall() {
     fall.V += 0.5 * pulled * e_[k], fall.rate += pulled * e_dot_[k];
     pulled_.noalias() += (pulled + spec_.aims[i].damping * e_dot_[k]) * mobility_.col(k);
     fall.promised += e_dot_[k] * (Q_[k] + pulled + d_[k] - weighed_[k]);
+    fall.taken += spec_.aims[i].damping * e_dot_[k] * e_dot_[k];
     fall.power += rate_at_play(i, 0) * (at_play_[k] + std::abs(weighed_[k]) + spec_.aims[i].stiffness * rate_at_play(i, 1));
   }
   fall.remainder = weighed_size(pulled_);
@@ -293,7 +302,7 @@ void JointLaw::look_at_known(const Witness& seen, const Fall& fall) {
   show(learned_, weighed_size(free_));
   const double leverage = known_load_.look_at_data({seen.t, seen.bodies, nu_}, reference, certificate_);
   if (known_load_.has_generic()) show(leverage_, leverage), show(in_use_, known_load_.in_use() ? 1 : 0);
-  known_load_.look_at_help(seen.t, fall.helped, round_off(fall.power), certificate_);
+  known_load_.look_at_balance(seen.t, fall.helped - fall.taken, round_off(fall.power), certificate_);
 }
 
 void JointLaw::look_at_observer() {

@@ -52,6 +52,8 @@ JointLaw::JointLaw(const Model& model, JointLawSpec spec)
 
 std::string JointLaw::objection(Instant at, const Bodies& bodies) {
   (void)at;
+  if (known_load_.on() && !spec_.model && spec_.kind != Kind::ComputedTorque)
+    return "feedback without the model takes no known load off: give it the model, or no load";
   if (const int j = inverse_.rotors(); j >= 0)
     return fmt::format("joint '{}' has an armature, which this law does not know",
                        model_.joints()[static_cast<std::size_t>(j)].name);

@@ -92,10 +92,11 @@ class JointLaw final : public ControlLaw {
   bool is_sliding() const { return spec_.kind == JointLawSpec::Kind::SlotineLi || spec_.kind == JointLawSpec::Kind::Robust; }
   bool is_robust() const { return robust_law_; }
   /// V, V̇, what was promised of it; the power that its terms add up to; largest |s|/ε; what boundary layers may add; |s|_Γ or
-  /// its like, and |e|_A of the remainder; what loads at the velocities of the reference add to V̇.
+  /// its like, and |e|_A of the remainder; what loads at the velocities of the reference add to V̇, and what
+  /// damping takes of it.
   struct Fall {
     double V = std::numeric_limits<double>::quiet_NaN(), rate = V, promised = V, power = V, outside = V, within = V, speed = V,
-           remainder = V, helped = V;
+           remainder = V, helped = V, taken = V;
   };
   double weighed_size(const VecX& accelerations);
   void look_at_observer();

@@ -59,7 +59,7 @@ void KnownPart::look(double t, const Bodies& bodies, const Accelerations& refere
   looked_ = true, since_ = acted_until_ = t, next_ = next_look(t);
 }
 
-void KnownPart::state(Certificate& certificate, bool bounded) {
+void KnownPart::state(Certificate& certificate, bool bounded, const char* unit) {
   if (!on()) return;
   if (has_generic())
     inside_ = certificate.add({"inside_the_data",
@@ -69,11 +69,12 @@ void KnownPart::state(Certificate& certificate, bool bounded) {
                                1,
                                {}});
   if (!bounded)
-    helps_ = certificate.add({"reference_velocities_help",
-                              "what taking known loads and friction at reference velocities adds to V_dot: sᵀ (f(ν) - f(ν_r))",
-                              "W",
-                              0,
-                              {}});
+    damped_ = certificate.add({"reference_velocities_are_damped",
+                               "what taking known loads and friction at reference velocities adds to V_dot, sᵀ (f(ν) - f(ν_r)), "
+                               "less what the law's damping takes: without a disturbance V falls where it is negative",
+                               unit,
+                               0,
+                               {}});
 }
 
 double KnownPart::look_at_data(const LoadMotion& actual, const LoadMotion& reference, Certificate& certificate) {

@@ -31,7 +31,8 @@ struct LoadLook {
 
 /// A load that a law knows of beside its nominal model, one that was learned for instance. A law asks for it at its reference
 /// velocities: at measured ones compensation of friction is positive feedback through the delay of the loop, and where the true
-/// force f is monotone, sᵀ(f(ν) - f(ν_r)) <= 0 helps V. No heap but in constructors.
+/// force f is monotone, sᵀ(f(ν) - f(ν_r)) <= 0 helps V. Friction is; drag whose coefficients differ between axes need not be,
+/// though it takes energy: then feedback has to take more than that. No heap but in constructors.
 class KnownLoad {
  public:
   virtual ~KnownLoad() = default;
@@ -58,6 +59,9 @@ class KnownLoad {
   virtual std::string unit(int k) const { return (void)k, std::string(); }
   virtual double innovation() const { return 0; }
 };
+
+/// What V_dot promises beyond the rest where a load is known.
+inline constexpr const char* kKnownPromise = ", and sᵀ (f(ν) - f(ν_r)) of all that is known";
 
 /// How a law gets its known load.
 struct KnownLoadSpec {
@@ -111,13 +115,13 @@ class KnownPart {
   void acted(double t, const Load& first, const Load& last);
   void look(double t, const Bodies& bodies, const Accelerations& reference);
 
-  /// Clauses; `bounded` where a bound on the remainder is known, which says all that the second one does.
-  void state(Certificate& certificate, bool bounded);
+  /// Clauses; `bounded` where a bound on the remainder is known, which says all that the second one does. `unit`: of V_dot.
+  void state(Certificate& certificate, bool bounded, const char* unit);
   /// The leverage of a motion as it is and of its reference, the larger one.
   double look_at_data(const LoadMotion& actual, const LoadMotion& reference, Certificate& certificate);
-  /// sᵀ(f(ν) - f(ν_r)) over everything that the law takes at reference velocities.
-  void look_at_help(double t, double power, double round_off, Certificate& certificate) {
-    if (helps_ >= 0) certificate.look(helps_, t, power, -1, round_off);
+  /// sᵀ(f(ν) - f(ν_r)) over everything that the law takes at reference velocities, less what its damping takes.
+  void look_at_balance(double t, double power, double round_off, Certificate& certificate) {
+    if (damped_ >= 0) certificate.look(damped_, t, power, -1, round_off);
   }
 
   /// What became of it, in sentences.
@@ -128,7 +132,7 @@ class KnownPart {
   std::unique_ptr<KnownLoad> load_;
   Port port_;
   bool generic_ = false;
-  int inside_ = -1, helps_ = -1;
+  int inside_ = -1, damped_ = -1;
   // Fallback.
   bool in_use_ = true, begun_ = false;
   double t_ = 0, V_ = 0, P_ = 0, undone_ = 0;  // of the last look; low-passes

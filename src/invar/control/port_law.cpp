@@ -52,9 +52,11 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
       rate_(rate_of(model, gains)) {
   V_ = read({"V", "J", "kinetic energy of s, the velocity beyond its reference, and what the integral holds"});
   V_dot_ = read({"V_dot", "W", "its derivative, from the accelerations of the plant"});
-  promised_ = read({"V_dot_promised", "W",
-                    observer_.on() ? "-sᵀ K_d s + sᵀ (d - r) with the disturbance d that acted and the r of the observer"
-                                   : "-sᵀ K_d s + sᵀ d with the disturbance d that acted"});
+  promised_ =
+      read({"V_dot_promised", "W",
+            std::string(observer_.on() ? "-sᵀ K_d s + sᵀ (d - r) with the disturbance d that acted and the r of the observer"
+                                       : "-sᵀ K_d s + sᵀ d with the disturbance d that acted") +
+                (known_.on() ? kKnownPromise : "")});
   by_joints_ = read({"V_dot_by_joints", "W", "power of the joint reactions along the reference velocity"});
   remains_ = read({"remainder", "N/sqrt(kg)", "|e|_A of the loop's remainder e = M(ν' - ν_r') + C s + K_d s"});
   if (observer_.on()) {
@@ -85,14 +87,15 @@ PortLaw::PortLaw(const Model& model, const PortGains& gains)
                                  0, names_of(model.bodies())});
   if (observer_.on())
     resolved_ = certificate_.add({"observer_is_resolved", "time between two looks of the observer, times its rate", "1", 1, {}});
-  known_.state(certificate_, gains.bound.known());
+  known_.state(certificate_, gains.bound.known(), "W");
   remainder_.state(certificate_);
 }
 
 // With |s| and |d| in the metrics of M and A, V̇ <= -rate |s|² + |s| |d|: outside |s| = |d|/rate V falls.
 void PortLaw::conclude() {
-  certificate_.findings.push_back(
-      {"disturbance", disturbance_most_, "N/sqrt(kg)", "largest sqrt(dᵀ A d) at the states looked at"});
+  certificate_.findings.push_back({"disturbance", disturbance_most_, "N/sqrt(kg)",
+                                   known_.on() ? "largest |d + f(ν) - f(ν_r)|_A at the states looked at, with all that is known f"
+                                               : "largest sqrt(dᵀ A d) at the states looked at"});
   if (observer_.on()) {
     certificate_.findings.push_back({"observed", observed_most_, "N/sqrt(kg)", "largest |r|_A at the states looked at"});
     certificate_.findings.push_back({"observer_lag", 1 / gains_.observer, "s", "time constant with which r follows d"});
@@ -334,7 +337,13 @@ void PortLaw::look_at_known(const Witness& seen) {
     std::size_t place = found_there_;
     for (const double c : known_.load().coefficients()) show(++place, c);
   }
-  known_.look_at_help(seen.t, paired(acts_, s_) - paired(own_, s_), round_off(force_at_play_ * speed_at_play_), certificate_);
+  double taken = 0;  // sᵀ K_d s
+  for (std::size_t b = 0; b < s_.size(); ++b)
+    taken += gains_.linear * s_[b].a_WC.squaredNorm() + gains_.angular * s_[b].alpha_WB.squaredNorm() +
+             gains_.rate * (model_.bodies()[b].inertia.mass * s_[b].a_WC.squaredNorm() +
+                            s_[b].alpha_WB.dot(spun(model_.bodies()[b], seen.bodies[b], s_[b].alpha_WB)));
+  known_.look_at_balance(seen.t, paired(acts_, s_) - paired(own_, s_) - taken, round_off(force_at_play_ * speed_at_play_),
+                         certificate_);
 }
 
 // d is what Newton's and Euler's equations of the nominal bodies leave over, reactions included: forces from outside, errors of

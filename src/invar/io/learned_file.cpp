@@ -271,7 +271,8 @@ std::string write_learned(const Learned& learned) {
                     {"unit", "N/sqrt(kg)"},
                     {"confidence", learned.bound->confidence},
                     {"runs", learned.bound->runs},
-                    {"settling", learned.bound->after}};
+                    {"settling", learned.bound->after},
+                    {"loop", learned.bound_loop}};
   out["from"] = json_of(learned.from);
   out["undetermined"] = learned.undetermined, out["notes"] = learned.notes;
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -295,7 +296,10 @@ Result<Learned> parse_learned(const std::string& text, const std::string& name) 
   for (const JsonReader& e : root->key("edits").items()) out.edits.push_back(edit_of(e));
   read_load(root->key("load"), out);
   for (const JsonReader& t : root->key("load").items()) out.counts.push_back(static_cast<int>(t.key("labels").items().size()));
-  if (root->has("bound")) out.bound = bound_of(root->key("bound"));
+  if (root->has("bound")) {
+    out.bound = bound_of(root->key("bound"));
+    if (root->key("bound").has("loop")) out.bound_loop = root->key("bound").key("loop").texts();
+  }
   out.from = provenance_of(root->key("from"));
   out.undetermined = root->key("undetermined").texts(), out.notes = root->key("notes").texts();
   if (auto fine = root->finish(); !fine) return tl::unexpected(fine.error());

@@ -42,7 +42,7 @@ void read_place(const TomlTable& table, ActuatorSpec& a) {
 
 ActuatorSpec read_actuator(const TomlTable& table) {
   ActuatorSpec a;
-  a.kind = static_cast<Kind>(table.choice("kind", {"motor", "cylinder", "force", "thruster"}));
+  a.kind = static_cast<ActuatorSpec::Kind>(table.choice("kind", {"motor", "cylinder", "force", "thruster"}));
   a.name = table.string("name", "");
   read_place(table, a);
   if (table.has("limits")) {

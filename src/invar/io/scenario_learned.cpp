@@ -9,6 +9,7 @@
 #include "invar/base/check.hpp"
 #include "invar/io/control_parts.hpp"
 #include "invar/io/learned_file.hpp"
+#include "invar/io/loop_figures.hpp"
 #include "invar/learn/adaptive_load.hpp"
 #include "invar/learn/learned_in_loop.hpp"
 
@@ -16,11 +17,6 @@ namespace invar {
 namespace {
 
 constexpr double kLeastPeriod = 1e-4;  // s
-
-bool sees_flow(const std::vector<TermSpec>& terms) {
-  return std::any_of(terms.begin(), terms.end(),
-                     [](const TermSpec& t) { return t.kind == TermKind::Drag || is_generic(t.kind); });
-}
 
 bool sees_obstacles(const std::vector<TermSpec>& terms) {
   return std::any_of(terms.begin(), terms.end(), [](const TermSpec& t) { return t.kind == TermKind::Obstacle; });
@@ -78,6 +74,16 @@ std::unique_ptr<KnownLoad> make_load(const Model& m, const std::shared_ptr<const
   return std::move(*made);
 }
 
+// The first label that two coefficients of all terms together have; empty where there is none.
+std::string recorded_twice(const Model& nominal, const AdaptSpec& spec, const std::vector<std::string>& obstacles) {
+  const auto load = AdaptiveLoad::build(nominal, nullptr, spec, nullptr, {}, obstacles);
+  std::vector<std::string> labels;
+  for (int k = 0; load && k < static_cast<int>((*load)->coefficients().size()); ++k) labels.push_back((*load)->label(k));
+  std::sort(labels.begin(), labels.end());
+  const auto twice = std::adjacent_find(labels.begin(), labels.end());
+  return twice == labels.end() ? std::string() : *twice;
+}
+
 // adapt = { terms = [ { kind, … }, … ], period, memory, noise, prior }.
 std::optional<AdaptSpec> read_adapt(const TomlTable& learned, const TomlTable& control, const Scenario& s, const Model& nominal,
                                     const std::vector<std::string>& obstacles) {
@@ -107,8 +113,21 @@ std::optional<AdaptSpec> read_adapt(const TomlTable& learned, const TomlTable& c
     if (const auto made = AdaptiveLoad::build(nominal, nullptr, alone, nullptr, {}, obstacles); !made)
       term.refuse(term.has("on") ? "on" : "kind", made.error().what);
   }
+  if (const std::string twice = recorded_twice(nominal, out, obstacles); t->sound() && !twice.empty())
+    t->refuse("terms",
+              fmt::format("two of its coefficients would be recorded as '{}': make one term of those that have it, or let "
+                          "them act on other names",
+                          twice));
   if (out.terms.empty()) t->refuse("", "say which 'terms' adapt: terms = [{ kind = \"drag\" }], kinds as in docs/learning.md");
   return out;
+}
+
+// Why the bound of a file is not that of this loop, where the loop has none of its own.
+std::string not_of_loop(const Learned& learned, const TomlTable& control) {
+  if (!learned.bound || control.has("bound")) return {};
+  if (learned.bound_loop.empty()) return "it does not say in which loop its bound was found";
+  const std::string other = other_loop(learned.bound_loop, loop_figures(control));
+  return other.empty() ? std::string() : fmt::format("its bound was found in another loop: {}", other);
 }
 
 }  // namespace
@@ -136,6 +155,8 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
   if (!t->has("file") && !t->has("adapt"))
     t->refuse("", "name the 'file' that `invar learn` wrote, or the terms that 'adapt' in the loop");
   const std::string name = t->string("file", "");
+  if (t->has("file") && name.empty())
+    t->refuse("file", "it names no file: name the one that `invar learn` wrote, or leave it out");
   if (!name.empty()) {
     auto read = read_learned_file((std::filesystem::path(folder) / name).lexically_normal().string());
     if (!read) {
@@ -143,14 +164,18 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
       t->refuse("file", read.error().text());
       return {};
     }
-    if (const std::string why = objection_in_loop(*read); !why.empty()) t->refuse("file", why);
     if (read->bound && (t->has("adapt") || !t->boolean("load", true))) {
       if (!control.has("bound"))
         known.remarks.push_back(
             fmt::format("{}: its bound was found with its load as it is, which this loop has not: none is known", name));
       read->bound.reset();
     }
+    if (const std::string why = not_of_loop(*read, control); !why.empty()) {
+      known.remarks.push_back(fmt::format("{}: {}: none is known", name, why));
+      read->bound.reset();
+    }
     if (!t->boolean("load", true)) *read = without_load(std::move(*read));
+    if (const std::string why = objection_in_loop(*read); !why.empty()) t->refuse("file", why);
     if (!read->learned) known.remarks.push_back(fmt::format("{}: {}", name, kNothingLearned));
     if (const std::string other = other_number(*read, nominal); read->learned && !other.empty())
       known.remarks.push_back(

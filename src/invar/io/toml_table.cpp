@@ -74,6 +74,28 @@ std::vector<std::string> TomlTable::keys() const {
   return all;
 }
 
+namespace {
+
+void add_scalars(const TomlNode& node, const std::string& path, std::vector<std::pair<std::string, std::string>>& out) {
+  using Type = TomlTable::Type;
+  if (node.type == Type::Table)
+    for (const TomlNode& item : node.items) add_scalars(item, path.empty() ? item.key : path + "." + item.key, out);
+  else if (node.type == Type::Array)
+    for (std::size_t k = 0; k < node.items.size(); ++k) add_scalars(node.items[k], fmt::format("{}[{}]", path, k), out);
+  else if (node.type == Type::Integer || node.type == Type::Number)
+    out.emplace_back(path, fmt::format("{}", node.number));
+  else
+    out.emplace_back(path, node.type == Type::Boolean ? (node.integer != 0 ? "true" : "false") : node.text);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> TomlTable::scalars() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  add_scalars(*node_, {}, out);
+  return out;
+}
+
 TomlNode* TomlTable::entry(std::string_view key) const {
   const auto before = [](const TomlNode& item, std::string_view k) { return item.key < k; };
   const auto it = std::lower_bound(node_->items.begin(), node_->items.end(), key, before);

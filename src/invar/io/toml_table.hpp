@@ -43,6 +43,8 @@ class TomlTable {
   bool has(std::string_view key) const { return type(key) != Type::None; }
   /// All keys of this table in the order of the file; does not count as having asked for them.
   std::vector<std::string> keys() const;
+  /// Everything in this table down to single values, as "tasks[0].rates.position" and "8"; does not count as having asked for it.
+  std::vector<std::pair<std::string, std::string>> scalars() const;
 
   /// Without a fallback the key is required. Integers are numbers too; NaN and infinities are refused everywhere.
   double number(std::string_view key) const;

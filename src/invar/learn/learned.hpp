@@ -45,6 +45,7 @@ struct Learned {
   std::vector<std::string> notes;         ///< what was done to coefficients on the way
   bool learned = false;                   ///< false: the data say nothing; there are no edits and no load then
   std::optional<RemainderBound> bound;
+  std::vector<std::string> bound_loop;  ///< the loop that it is of: "gains.rate = 20", …; empty: nobody knows
 };
 
 /// Makes both parts of a fit. Coefficients of joints that would make a damping, friction or stiffness negative are cut at zero,

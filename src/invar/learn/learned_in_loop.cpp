@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace invar {
 
 void LearnedInLoop::look_around(Instant at) const {
@@ -33,6 +35,11 @@ std::string objection_in_loop(const Learned& learned) {
           "what it found as the actuator's gain or direction",
           name(term.kind));
   return {};
+}
+
+bool sees_flow(const std::vector<TermSpec>& terms) {
+  return std::any_of(terms.begin(), terms.end(),
+                     [](const TermSpec& t) { return t.kind == TermKind::Drag || is_generic(t.kind); });
 }
 
 }  // namespace invar

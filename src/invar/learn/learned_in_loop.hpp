@@ -31,4 +31,7 @@ class LearnedInLoop final : public KnownLoad {
 /// Why a law cannot have this learned model in its loop, or an empty string: terms that need the inputs of actuators.
 std::string objection_in_loop(const Learned& learned);
 
+/// Whether some of these terms act through the velocity of the flow.
+bool sees_flow(const std::vector<TermSpec>& terms);
+
 }  // namespace invar

@@ -77,6 +77,8 @@ struct Worth {
 
 /// What follows from it for whoever has to choose, in one or two sentences.
 std::string advice(const Worth& worth);
+/// Whether the advice is to take what was learned, as it is or a part of it.
+bool pays(const Worth& worth);
 
 struct WorthOptions {
   int points = 5;  ///< of every curve at most

@@ -17,9 +17,11 @@ int class_named(std::vector<std::string>& names, const std::string& name) {
   return static_cast<int>(names.size()) - 1;
 }
 
-std::string shared_name(const std::string& name, Sharing sharing, const std::string& all) {
-  if (sharing == Sharing::All) return all;
-  return sharing == Sharing::Alike ? stem(name) : name;
+// What is like none of the others keeps its name.
+std::string shared_name(const std::string& name, Sharing sharing, const std::string& all, const std::vector<std::string>& names) {
+  if (sharing != Sharing::Alike) return sharing == Sharing::All ? all : name;
+  const std::string root = stem(name);
+  return std::count_if(names.begin(), names.end(), [&](const std::string& n) { return stem(n) == root; }) > 1 ? root : name;
 }
 
 }  // namespace
@@ -33,17 +35,19 @@ std::string stem(const std::string& name) {
 
 Classes classes_of(const std::vector<std::string>& names, Sharing sharing, const std::string& all) {
   Classes out;
-  for (const std::string& name : names) out.of.push_back(class_named(out.names, shared_name(name, sharing, all)));
+  for (const std::string& name : names) out.of.push_back(class_named(out.names, shared_name(name, sharing, all, names)));
   return out;
 }
 
 FreedomClasses freedom_classes(const Model& model, const std::vector<int>& joints, Sharing sharing) {
   FreedomClasses out;
+  std::vector<std::string> names;
+  for (const int j : joints) names.push_back(model.joints()[static_cast<std::size_t>(j)].name);
   for (const int j : joints) {
     const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
     for (int k = 0; k < joint.nv; ++k) {
       const bool angle = invar::turns(joint.kind, k), ball = k >= ball_start(joint);
-      std::string name = shared_name(joint.name, sharing, angle ? "all turns" : "all shifts");
+      std::string name = shared_name(joint.name, sharing, angle ? "all turns" : "all shifts", names);
       if (sharing == Sharing::Each)
         name = freedom_name(joint, k);
       else if (sharing == Sharing::Alike && joint.nv > 1 && !(ball && ball_start(joint) == 0))

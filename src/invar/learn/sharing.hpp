@@ -23,7 +23,7 @@ struct Classes {
   std::vector<std::string> names;
   int count() const { return static_cast<int>(names.size()); }
 };
-/// By names; `all` is what one class of everything is called.
+/// By names; a class of one is called like it, `all` is what one class of everything is called.
 Classes classes_of(const std::vector<std::string>& names, Sharing sharing, const std::string& all);
 
 /// One freedom of a joint, and the column that it belongs to.

@@ -156,6 +156,7 @@ namespace {
 
 // Differences below this are chance: other seeds of the noise give as much.
 constexpr double kAlike = 1.1;
+constexpr double kNothing = 0.99;  // left over by what explains nothing
 
 double last(const Worth& worth, const std::string& name, double Errors::* what = &Errors::unseen) {
   for (const Contender& c : worth.contenders)
@@ -165,11 +166,13 @@ double last(const Worth& worth, const std::string& name, double Errors::* what =
 
 }  // namespace
 
+bool pays(const Worth& worth) { return last(worth, kAllTerms) < kNothing; }
+
 std::string advice(const Worth& worth) {
   const double all = last(worth, kAllTerms), known = last(worth, kModelTerms);
   const double raw = std::min(last(worth, kRaw), last(worth, kRawCopies));
   if (!(all < std::numeric_limits<double>::infinity())) return "the comparison was interrupted before it said anything";
-  if (all >= 0.99) return "nothing that the terms could explain shows on unseen runs: keep the nominal model";
+  if (!pays(worth)) return "nothing that the terms could explain shows on unseen runs: keep the nominal model";
   std::string out = fmt::format("unseen runs leave over {:.3f} of what the model leaves over", all);
   if (known <= kAlike * all)
     out += fmt::format("; inertias and joints alone leave {:.3f}, so take those terms alone", known);

@@ -115,7 +115,7 @@ std::string learn_page_data(const LearnResult& r, const Worth& worth, const std:
         "The runs that judge are those on which strengths were chosen: errors are a little too good. Name runs with judges = "
         "true.");
   if (worth.interrupted || r.interrupted) notes.push_back("Interrupted: this is what was complete.");
-  const bool doubt = !r.learned.learned || worth.interrupted || r.interrupted;
+  const bool doubt = !r.learned.learned || !pays(worth) || worth.interrupted || r.interrupted;
   const Json study = {{"level", doubt ? "doubt" : "held"},
                       {"text", r.learned.learned ? advice(worth) : kNothingLearned},
                       {"facts", facts_of(r, worth)},

@@ -12,6 +12,8 @@
 #include <mutex>
 #include <thread>
 
+#include "invar/run/calibration.hpp"
+
 namespace invar {
 namespace {
 
@@ -42,7 +44,9 @@ class Follow final : public Sink {
     if (row[0] < after_) return {};
     ++samples_;
     for (const std::size_t k : errors_) error_ += row[k] * row[k];
-    if (change_ >= 0) change2_ += row[static_cast<std::size_t>(change_)] * row[static_cast<std::size_t>(change_)];
+    // The first commands have none before them.
+    const double change = change_ >= 0 ? row[static_cast<std::size_t>(change_)] : std::nan("");
+    if (changes_ > 0 || std::isfinite(change)) ++changes_, change2_ += change * change;
     return {};
   }
   Result<void> end() override { return {}; }
@@ -50,7 +54,7 @@ class Follow final : public Sink {
   bool any() const { return samples_ > 0 && !errors_.empty(); }
   bool turns() const { return turns_; }
   double error() const { return std::sqrt(error_ / static_cast<double>(samples_)); }
-  double jitter() const { return change_ >= 0 ? std::sqrt(change2_ / static_cast<double>(samples_)) : std::nan(""); }
+  double jitter() const { return changes_ > 0 ? std::sqrt(change2_ / static_cast<double>(changes_)) : std::nan(""); }
 
  private:
   std::string prefix_;
@@ -58,7 +62,7 @@ class Follow final : public Sink {
   std::vector<std::size_t> errors_;
   int change_ = -1;
   bool turns_ = false;
-  long samples_ = 0;
+  long samples_ = 0, changes_ = 0;
 };
 
 double geometric_mean(const std::vector<LoopScore>& scores, double LoopScore::* what) {
@@ -94,11 +98,13 @@ class Search {
     grid();
     for (double f = 1.6; f > kFinest && going() && out_.found; f = std::sqrt(f)) improve(f);
     if (out_.found) judge();
+    if (!out_.found) out_.searched.failure = why_none();
     return std::move(out_);
   }
 
  private:
-  bool going() const { return out_.candidates < options_.budget && !(options_.stop != nullptr && options_.stop->load()); }
+  bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
+  bool going() const { return out_.candidates < options_.budget && !stopped(); }
   std::vector<std::size_t> active() const {
     std::vector<std::size_t> out = {0, 1};
     if (out_.way.integral) out.push_back(2);
@@ -122,9 +128,16 @@ class Search {
       out = score_of(std::move(*scenario), options_.controller, options_.after, options_.stop);
     else
       out.failure = scenario.error().text();
-    if (out_.searched.failure.empty() && !out_.found) out_.searched.failure = out.failure;
+    ran_ = ran_ || out.failure.empty();
+    if (first_failure_.empty()) first_failure_ = out.failure;
     counted_();
     return out;
+  }
+
+  // Where some candidate ran, what others failed of is not why no gains were found: the margin is.
+  std::string why_none() const {
+    if (stopped()) return "interrupted before gains with that margin were found";
+    return ran_ ? std::string() : first_failure_;
   }
 
   // Whether it keeps the margin; it is the best so far then.
@@ -210,6 +223,8 @@ class Search {
   double answer_;
   AdvisedLoop out_;
   Genes best_{};
+  bool ran_ = false;  // some candidate to its end
+  std::string first_failure_;
   std::vector<Genes> seen_;
   std::function<void()> counted_;
 };
@@ -243,8 +258,8 @@ std::vector<LoopWay> loop_ways(bool learned) {
   return out;
 }
 
-double AdvisedLoop::error() const { return geometric_mean(judged, &LoopScore::error); }
-double AdvisedLoop::jitter() const { return geometric_mean(judged, &LoopScore::jitter); }
+double AdvisedLoop::error() const { return judged.empty() ? searched.error : geometric_mean(judged, &LoopScore::error); }
+double AdvisedLoop::jitter() const { return judged.empty() ? searched.jitter : geometric_mean(judged, &LoopScore::jitter); }
 
 LoopScore score_of(Scenario scenario, const std::string& controller, double after, const std::atomic<bool>* stop) {
   LoopScore out;
@@ -259,6 +274,7 @@ LoopScore score_of(Scenario scenario, const std::string& controller, double afte
   const auto done = run(scenario, options);
   if (!done) return out.failure = done.error().text(), out;
   if (done->end != Outcome::End::Finished) return out.failure = done->words.empty() ? "interrupted" : done->words, out;
+  if (std::string why = unfit(*done, controller); !why.empty()) return out.failure = std::move(why), out;
   if (!follow.any()) return out.failure = "nothing is followed once settling is over", out;
   for (const Metric& m : done->metrics)
     if (m.name == controller + ".remainder") out.remainder = m.value;
@@ -309,6 +325,8 @@ Result<Advice> advise(const MakeLoop& make, const AdviseOptions& options) {
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < out.loops.size(); ++k) {
     out.loops[k].way = options.ways[k];
+    if (out.interrupted) out.loops[k].judged.clear();
+    if (out.loops[k].candidates == 0) out.loops[k].searched.failure = "not tried";
     if (out.loops[k].found) best = std::min(best, out.loops[k].error()), out.turns = out.loops[k].searched.turns;
   }
   for (std::size_t k = 0; k < out.loops.size() && out.taken < 0; ++k)
@@ -317,20 +335,25 @@ Result<Advice> advise(const MakeLoop& make, const AdviseOptions& options) {
 }
 
 std::string sentence(const Advice& advice, bool flow_is_guessed) {
-  if (advice.taken < 0) return "no way keeps the margin with any gains that were tried";
+  const bool any = std::any_of(advice.loops.begin(), advice.loops.end(), [](const AdvisedLoop& l) { return l.found; });
+  if (advice.taken < 0 && any) return "gains that keep the margin were found, but no run that judges them has a score";
+  if (advice.taken < 0)
+    return advice.interrupted ? "interrupted: until then no way kept the margin with any gains that were tried"
+                              : "no way keeps the margin with any gains that were tried";
   const AdvisedLoop& taken = advice.loops[static_cast<std::size_t>(advice.taken)];
   const AdvisedLoop *classical = nullptr, *learned = nullptr;
   for (const AdvisedLoop& l : advice.loops) {
     const AdvisedLoop*& best = l.way.knows == LoopWay::Knows::Learned ? learned : classical;
-    if (l.found && (best == nullptr || l.error() < best->error())) best = &l;
+    if (l.found && std::isfinite(l.error()) && (best == nullptr || l.error() < best->error())) best = &l;
   }
-  std::string out = fmt::format("take {}: {}", taken.way.name(), left_words(taken, advice.turns, " rms"));
+  std::string out = fmt::format("{}take {}: {}", advice.interrupted ? "interrupted; of what was tried until then " : "",
+                                taken.way.name(), left_words(taken, advice.turns, " rms"));
   const bool learning = taken.way.knows == LoopWay::Knows::Learned;
   if (learning && classical != nullptr)
     out += fmt::format("; without a learned load {} leaves {}", classical->way.name(), left_words(*classical, advice.turns));
   if (!learning && learned != nullptr)
-    out +=
-        fmt::format("; a learned load is not needed here: {} leaves {}", learned->way.name(), left_words(*learned, advice.turns));
+    out += fmt::format("; {}{} leaves {}", advice.interrupted ? "" : "a learned load is not needed here: ", learned->way.name(),
+                       left_words(*learned, advice.turns));
   if (!learning && learned != nullptr && flow_is_guessed)
     out += "; nobody measures the flow, whose force it cannot tell therefore";
   return out;

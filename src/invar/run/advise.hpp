@@ -72,16 +72,19 @@ struct AdvisedLoop {
   int candidates = 0;
   bool found = false;  ///< some candidate kept the margin
 
-  /// Geometric means over the judges, which differ in how much they move; infinite where one run failed.
+  /// What it is judged by first: the first judge, or the search where nobody has judged it.
+  const LoopScore& shown() const { return judged.empty() ? searched : judged.front(); }
+  /// Geometric means over the judges, which differ in how much they move; infinite where one run failed. Of the search where
+  /// nobody has judged it.
   double error() const;
   double jitter() const;
 };
 
 struct Advice {
   std::vector<AdvisedLoop> loops;
-  bool turns = false;  ///< errors are in rad; otherwise in m
-  int taken = -1;      ///< the simplest one whose error is within a fifth of the best; -1: none
-  bool interrupted = false;
+  bool turns = false;        ///< errors are in rad; otherwise in m
+  int taken = -1;            ///< the simplest one whose error is within a fifth of the best; -1: none
+  bool interrupted = false;  ///< all are compared by what was searched until then, nobody has judged any
 };
 
 /// Searches the gains of every way on its own: a coarse grid over the time that the loop takes to answer, then a pattern search
@@ -89,7 +92,7 @@ struct Advice {
 /// begin.
 Result<Advice> advise(const MakeLoop& make, const AdviseOptions& options);
 
-/// In one or two sentences what to take, and what the others leave.
+/// In one or two sentences what to take, and what the others leave; an advice that was interrupted says so first.
 std::string sentence(const Advice& advice, bool flow_is_guessed);
 
 }  // namespace invar

@@ -8,6 +8,17 @@
 
 namespace invar {
 
+std::string unfit(const Outcome& outcome, const std::string& controller) {
+  if (!outcome.unresolved.empty()) return "it is unresolved: " + outcome.unresolved;
+  for (const ControlAccount& c : outcome.control)
+    for (const Clause& clause : c.certificate.clauses())
+      if (c.name == controller && (clause.name == "law_is_defined" || clause.name == "commands_are_given") &&
+          !std::isnan(clause.first))
+        return fmt::format("the law {} at {:g} s", clause.name == "law_is_defined" ? "is not defined" : "has no finite command",
+                           clause.first);
+  return {};
+}
+
 // m/(m+1) >= c where m >= c/(1-c), up to the rounding of c itself.
 long runs_needed(double confidence) {
   return std::max(1l, static_cast<long>(std::ceil(confidence / (1 - confidence) * (1 - 1e-12))));
@@ -80,6 +91,8 @@ Result<double> score_of(const Scenario& scenario, const std::string& name, const
   interrupted = out->end == Outcome::End::Interrupted;
   if (out->end == Outcome::End::Failed)
     return fail(ErrorKind::Scenario, fmt::format("a run that fails has no score: {}", out->words), scenario.path);
+  if (const std::string why = unfit(*out, name); !interrupted && !why.empty())
+    return fail(ErrorKind::Scenario, "this run has no score: " + why, scenario.path);
   for (const Metric& m : out->metrics)
     if (m.name == name + ".remainder") {
       if (interrupted || std::isfinite(m.value)) return m.value;
@@ -102,6 +115,13 @@ Result<Calibration> calibrate(const std::vector<Scenario>& family, const std::st
     const auto score = score_of(s, controller.empty() ? s.controllers[0].name : controller, options, out.interrupted);
     if (!score) return tl::unexpected(score.error());
     if (out.interrupted) return out;
+    // Runs that differ in anything differ in the last bits at least.
+    if (std::find(out.scores.begin(), out.scores.end(), *score) != out.scores.end())
+      return fail(
+          ErrorKind::Scenario,
+          "has the same score as another one to the last bit: it is the same run, and counts once; let the runs of a family "
+          "differ as those that will be driven",
+          s.path);
     out.scores.push_back(*score);
   }
   const auto bound = bound_of(out.scores, confidence);

@@ -7,6 +7,10 @@
 
 namespace invar {
 
+/// Why a run that finished says nothing of its controller, or an empty string: its steps did not resolve the motion, or the law
+/// was not defined or had no command somewhere on the way.
+std::string unfit(const Outcome& outcome, const std::string& controller);
+
 /// How many runs it takes at least before a bound can be claimed with this confidence: the smallest m with m/(m+1) >= confidence.
 long runs_needed(double confidence);
 /// Whether so many runs can claim that confidence; refused with the number of runs that it takes.
@@ -26,7 +30,8 @@ struct Calibration {
 };
 
 /// Runs them all. Refused: a controller that is not there, or whose law has no remainder; runs that settle for different times;
-/// a run that does not finish; one that ends before it has settled. `controller`: empty where there is one.
+/// a run that does not finish, or is unfit; one that ends before it has settled; two with the same score to the last bit, which
+/// are one run. `controller`: empty where there is one.
 Result<Calibration> calibrate(const std::vector<Scenario>& family, const std::string& controller, double confidence,
                               const RunOptions& options = {});
 

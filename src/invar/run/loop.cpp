@@ -137,8 +137,8 @@ bool Loop::segment(double a, double b) {
   leg_->system.enter(a, b);
   leg_->integrator->reset(leg_->system, x_, (b - a) / static_cast<double>(steps_in(a, b)));
   tally_.open(seen_);
-  if (sample_due_ && !sample(a, x_, true)) return false;
-  sample_due_ = false;
+  if (sample_due_ ? !sample(a, x_, true) : look_due_ && !look(a)) return false;
+  sample_due_ = look_due_ = false;
   const bool whole = leg_->integrator->adaptive() ? adaptive_segment(a, b) : fixed_segment(a, b);
   tally_.close();
   return whole;
@@ -159,13 +159,12 @@ bool Loop::fixed_segment(double a, double b) {
     double t_next = aim;
     if (!advance(t, h, aim, t_next)) return false;
     const bool last = aim >= scenario_.end_time, edge = k + 1 == n;
-    if (last || tally_.steps % scenario_.sampling.steps == 0) {
-      if (edge && !last) {
-        sample_due_ = true;
-        if (!look_before(aim)) return false;
-      } else if (!sample(aim, x_, true)) {
-        return false;
-      }
+    const bool due = last || tally_.steps % scenario_.sampling.steps == 0;
+    if (edge && !last) {
+      sample_due_ = due, look_due_ = ticks_at(a, b);
+      if ((due || look_due_) && !look(aim)) return false;
+    } else if (due && !sample(aim, x_, true)) {
+      return false;
     }
     if (!edge) settle_control(aim);  // the next segment settles at its start
     if (!last && !go_on()) return false;
@@ -179,6 +178,10 @@ bool Loop::adaptive_segment(double a, double b) {
     if (!advance(t, b - t, b, t_next)) return false;
     if (!dense_samples(t, t_next, b)) return false;
     t = t_next;
+    if (t == b && b < scenario_.end_time) {
+      look_due_ = ticks_at(a, b);
+      if ((sample_due_ || look_due_) && !look(b)) return false;
+    }
     if (t < b) settle_control(t);
     if (t < scenario_.end_time && !go_on()) return false;
   }
@@ -216,7 +219,6 @@ bool Loop::dense_samples(double t, double t_next, double b) {
       if (!sample(s, between_, false) || stopped()) return false;
     } else if (t_next == b && b < scenario_.end_time) {
       sample_due_ = true;
-      if (!look_before(b)) return false;
     } else if (!sample(s, x_, true)) {
       return false;
     }
@@ -251,8 +253,16 @@ void Loop::add_flow(double t) {
   if (const auto measured = scenario_.flow->measured(t)) row_.insert(row_.end(), measured->begin(), measured->end());
 }
 
-// Controllers look at the end of a segment with what acted until then: held commands are oldest there.
-bool Loop::look_before(double t) {
+// Whether a segment ends at a tick.
+bool Loop::ticks_at(double a, double b) const {
+  for (std::size_t k = 0; k < controllers_.size(); ++k)
+    if (scenario_.controllers[k].period > 0 && controllers_[k]->next_event(a) <= b) return true;
+  return false;
+}
+
+// At a tick controllers look twice, whatever is recorded: with what acted until then (held commands are oldest there), and with
+// what acts from then on.
+bool Loop::look(double t) {
   if (controllers_.empty()) return true;
   if (const Verdict verdict = leg_->system.evaluate(t, x_, evaluation_); !verdict.ok()) return failed(verdict, t);
   for (const auto& c : controllers_) c->witness(t, evaluation_);

@@ -61,11 +61,13 @@ class Loop {
   bool sample(double t, const State& x, bool on_step);
   bool dense_samples(double t, double t_next, double b);
   double sample_time(long j) const;
-  bool look_before(double t);
+  bool ticks_at(double a, double b) const;
+  bool look(double t);
   void settle_control(double t);
   bool records_flow() const { return scenario_.flow && scenario_.sampling.what.loads; }
   void add_flow(double t);
   std::vector<Metric> metrics() const;
+  std::string unscored(const Controller& controller) const;
   bool go_on();
   bool stopped();
   bool failed(const Verdict& verdict, double t);
@@ -87,6 +89,7 @@ class Loop {
   Evaluation evaluation_;
   Bodies bodies_;
   bool sample_due_ = true;  // at the start of the next segment
+  bool look_due_ = false;   // there as well: a controller has ticked
   double interval_ = 0;     // s; between samples of adaptive methods
   long next_sample_ = 1;    // index on the grid of sample times
   Watch watch_;

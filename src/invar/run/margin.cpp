@@ -126,7 +126,7 @@ std::vector<ControllerSpec> later(std::vector<ControllerSpec> specs, const Margi
   return specs;
 }
 
-/// Both copies over one window that begins with a disturbance.
+/// Both copies over one window, from tick to tick, that begins with a disturbance.
 class Trial {
  public:
   Trial(const Scenario& s, const MarginOptions& options, Copy& first, Copy& second, std::size_t fastest)
@@ -139,13 +139,13 @@ class Trial {
         before_(now_) {}
 
   /// False where the loop itself fails; `window.left` is infinite where the second copy does.
-  bool run(double t0, MarginWindow& window, std::string& failure) {
+  bool run(double t0, double end, MarginWindow& window, std::string& failure) {
     window = {t0, std::numeric_limits<double>::infinity()};
     if (!second_.disturb(options_.disturbance).ok()) return failure = "the mechanism cannot be disturbed there", false;
     apart(first_.bodies(), second_.bodies(), before_);
-    const double end = t0 + options_.within;
+    const double within = end - t0;
     double start = 0, largest = 0;
-    for (double a = t0; a < end - 1e-9 * options_.within;) {
+    for (double a = t0; a < end - 1e-9 * within;) {
       const double tick = first_.next_tick(fastest_, a), b = std::min({first_.next_event(a), tick, end});
       first_.settle(a), second_.settle(a);
       if (const Verdict v = first_.advance(a, b); !v.ok())
@@ -158,7 +158,7 @@ class Trial {
       std::swap(now_, before_);
       if (start == 0) start = c;
       if (!(c <= kGrown * start)) return true;
-      if (a > t0 + 0.9 * options_.within) largest = std::max(largest, c);
+      if (a > t0 + 0.9 * within) largest = std::max(largest, c);
     }
     window.left = largest / start;
     return true;
@@ -205,16 +205,19 @@ Result<MarginResult> margin(const Scenario& s, const MarginOptions& options) {
     if (auto made = copy->control(specs); !made) return tl::unexpected(made.error());
   second.differ_from(first, options.gain);
   Trial trial(s, options, first, second, fastest);
-  const auto windows = static_cast<int>(std::floor(span / options.within * (1 + 1e-9)));
+  // Changes are per tick: all windows begin at one of the fastest controller, at the times that it has itself.
+  const double ticks = std::floor(options.within / out.period * (1 + 1e-9));
+  const auto tick_of = [&](int window) { return s.start_time + window * ticks * out.period; };
+  const auto windows = static_cast<int>(std::floor(span / (ticks * out.period) * (1 + 1e-9)));
   for (int k = 0; k < windows; ++k) {
     if (options.stop != nullptr && options.stop->load()) {
       out.interrupted = true;
       break;
     }
     MarginWindow window;
-    if (!trial.run(s.start_time + k * options.within, window, out.failure)) break;
+    if (!trial.run(tick_of(k), tick_of(k + 1), window, out.failure)) break;
     out.windows.push_back(window);
-    if (options.progress) options.progress({s.start_time + (k + 1) * options.within, s.start_time, s.end_time, k + 1, 0});
+    if (options.progress) options.progress({tick_of(k + 1), s.start_time, s.end_time, k + 1, 0});
     if (std::isinf(window.left)) break;
   }
   return out;

@@ -12,7 +12,7 @@ namespace invar {
 struct MarginOptions {
   double gain = 1.6;          ///< times the change of command
   double delay = 0.005;       ///< s more
-  double within = 2;          ///< s in which a disturbance must be forgotten
+  double within = 2;          ///< s in which a disturbance must be forgotten, down to whole ticks
   double left = 0.1;          ///< what may be left of it then
   double disturbance = 1e-4;  ///< rad/s; of the body that turns (or moves, over the model's length) fastest
   double period = 1e-3;       ///< s; of controllers that command at every instant
@@ -22,7 +22,7 @@ struct MarginOptions {
 
 /// One disturbance, and what became of it.
 struct MarginWindow {
-  double t = 0;     ///< s; when it came
+  double t = 0;     ///< s; when it came: at a tick
   double left = 0;  ///< change per tick of the distance between the copies at the end, over the first one; infinite: it grew
 };
 

@@ -63,12 +63,21 @@ std::vector<Metric> Loop::metrics() const {
         out.push_back({c->name() + "." + t.name + "." + what, std::abs(value), t.unit, {}});
     if (const Remainder* remainder = c->law().remainder())
       out.push_back({c->name() + ".remainder", remainder->score(), "N/sqrt(kg)",
-                     std::isnan(remainder->score()) ? "the run ends before it has settled" : std::string()});
+                     std::isnan(remainder->score()) ? unscored(*c) : std::string()});
     const Certificate certificate = c->certificate();
     for (const Clause& clause : certificate.clauses())
       out.push_back({c->name() + "." + clause.name, clause.worst, clause.unit, {}});
   }
   return out;
+}
+
+// Why there is no score of its remainder.
+std::string Loop::unscored(const Controller& controller) const {
+  for (const Clause& clause : controller.law().certificate().clauses())
+    if (clause.name == "law_is_defined" && !std::isnan(clause.first))
+      return fmt::format("the law is not defined at {:g} s", clause.first);
+  const double settled = scenario_.start_time + controller.law().remainder()->bound().after;
+  return seen_.t < settled ? "the run ends before it has settled" : "the remainder is not finite";
 }
 
 // A law, a convergence or a figure of something that there will not be is refused before the first step.
