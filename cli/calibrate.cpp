@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -79,6 +80,7 @@ void calibrate_verb(const Arguments& args, Context& context) {
     print_text(*found, args);
   if (args.into.empty()) return;
   learned->bound = bound_of(*found, args.confidence);
+  learned->largest_remainder = *std::max_element(found->scores.begin(), found->scores.end());
   if (const auto written = write_learned_file(args.into, *learned); !written) report(written.error(), context);
 }
 

@@ -150,6 +150,7 @@ TEST(CalibrateVerb, WritesTheBoundIntoALearnedModel) {
   EXPECT_EQ(bound["value"], json::parse(e.out)["remainder"]);
   EXPECT_EQ(bound["settling"], 0.5);
   EXPECT_EQ(bound["runs"], 1);
+  EXPECT_EQ(bound["largest"], bound["value"]);
   const Ended none = invar({"calibrate", run, "--confidence", "0.5", "--into", folder / "nowhere.json"});
   EXPECT_EQ(none.code, 2);
   EXPECT_EQ(none.out, "") << "said before the first run";
