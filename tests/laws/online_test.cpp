@@ -218,8 +218,8 @@ TEST(Online, UsesInertiasThatBodiesCanHave) {
   }
 }
 
-// A light body among heavy ones, all of which share what is found beyond their inertias. Drawn motions under drawn loads find
-// what no body has; what is used makes bodies of all of them, the light one too.
+// A light body among heavy ones, all of which share what is found beyond their inertias. Bodies that move as drawn and feel
+// nothing seem to have no mass, so that less than the light one has is found; what is used makes bodies of all of them.
 TEST(Online, SharedInertiasMakeBodiesOfAllThatShareThem) {
   const UnknownLoad load = UnknownLoad::reference();
   ModelSpec spec = load.nominal;
@@ -231,11 +231,10 @@ TEST(Online, SharedInertiasMakeBodiesOfAllThatShareThem) {
   auto made = AdaptiveLoad::build(model, nullptr, adapt, nullptr, {});
   ASSERT_TRUE(made) << made.error().text();
   const DataSet data = excited(load, seed(17730), 1, 40, 0);
-  Random random(seed(17731));
+  const Load nothing(model);
   int judged = 0;
   for (std::size_t k = 0; k < data.runs[0].samples.size(); ++k) {
-    const Load acted = random_load(random, model);
-    (*made)->look({0.01 * static_cast<double>(k), data.runs[0].samples[k].bodies, acted});
+    (*made)->look({0.01 * static_cast<double>(k), data.runs[0].samples[k].bodies, nothing});
     const std::span<const double> ten = (*made)->coefficients();
     ASSERT_EQ(ten.size(), 10u);
     for (const Body& b : model.bodies()) {
@@ -245,7 +244,7 @@ TEST(Online, SharedInertiasMakeBodiesOfAllThatShareThem) {
       EXPECT_EQ(body.mass, now.mass);
       EXPECT_LT((body.I_C - now.I_C).norm(), 1e-11 * size) << b.name << ", look " << k;
     }
-    judged += ten[0] != 0 ? 1 : 0;
+    judged += ten[0] < 0 ? 1 : 0;
   }
   EXPECT_GT(judged, 20);
 }

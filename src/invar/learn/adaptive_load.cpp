@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/learn/term/inertia.hpp"
 #include "invar/learn/term/joint_coulomb.hpp"
 #include "invar/learn/term/joint_offset.hpp"
 #include "invar/learn/term/joint_stiffness.hpp"
@@ -44,19 +45,6 @@ void fill(const Terms& terms, int i, double m, double length, double* out) {
     default:
       for (int k = 0; k < columns; ++k) out[k] = k % 6 < 3 ? h : I;
   }
-}
-
-constexpr int kRounds = 20, kHalvings = 60;
-
-// Ten numbers beyond this inertia made those of the nearest body; false where they were all but that.
-bool make_body(const Inertia& own, double length, double* ten) {
-  const Inertia found = with_added(own, ten), body = nearest_physical(found, length);
-  // Round-off of the sum that `found` is.
-  const double size =
-      own.I_C.norm() + Eigen::Map<const Vec6>(ten + 4).norm() + std::abs(found.mass) * (found.p_BC - own.p_BC).squaredNorm();
-  if (body.mass == found.mass && (body.I_C - found.I_C).norm() <= 1e-12 * size) return false;
-  added_to(own, body, ten);
-  return true;
 }
 
 }  // namespace
@@ -179,27 +167,20 @@ bool AdaptiveLoad::explain(const Seen& before, const Seen& middle, const Seen& a
   return changed;
 }
 
-// Ten numbers of every class become such as make bodies of all that share them: each makes them its own in turn, again until all
-// agree. What does so is a convex set with the model in it: where they do not agree, halfway towards the model they will.
+// Ten numbers of every body become those of the nearest one that there can be. Bodies that share them make them their own in
+// turn, and what one does harms no other: its matrix of moments (Σ, h; hᵀ, m) gets a Σ that is larger, or a mass that is larger
+// and no h.
 void AdaptiveLoad::make_physical() {
   for (int i = 0; i < terms_.count(); ++i) {
     if (terms_.spec(i).kind != TermKind::Inertia) continue;
     const auto& term = static_cast<const InertiaTerm&>(terms_.term(i));
-    for (int first = 0; first < term.columns(); first += InertiaTerm::kPerBody) {
-      Eigen::Map<Eigen::Matrix<double, InertiaTerm::kPerBody, 1>> ten(used_.data() + terms_.first_column(i) + first);
-      for (int round = 0; round < kRounds + kHalvings && make_bodies(term, first, ten.data()); ++round)
-        if (round >= kRounds) ten *= 0.5;
+    for (std::size_t n = 0; n < term.bodies().size(); ++n) {
+      double* ten = used_.data() + terms_.first_column(i) + term.first_column(n);
+      const Inertia& own = model_.bodies()[static_cast<std::size_t>(term.bodies()[n])].inertia;
+      const Inertia found = with_added(own, ten), physical = nearest_physical(found, model_.length());
+      added_to(own, physical, ten);
     }
   }
-}
-
-bool AdaptiveLoad::make_bodies(const InertiaTerm& term, int first, double* ten) const {
-  bool changed = false;
-  for (std::size_t n = 0; n < term.bodies().size(); ++n) {
-    const Inertia& own = model_.bodies()[static_cast<std::size_t>(term.bodies()[n])].inertia;
-    if (term.first_column(n) == first && make_body(own, model_.length(), ten)) changed = true;
-  }
-  return changed;
 }
 
 }  // namespace invar

@@ -6,7 +6,6 @@
 #include "invar/control/known_load.hpp"
 #include "invar/learn/motion_factor.hpp"
 #include "invar/learn/recursive_fit.hpp"
-#include "invar/learn/term/inertia.hpp"
 #include "invar/learn/terms.hpp"
 
 namespace invar {
@@ -63,7 +62,6 @@ class AdaptiveLoad final : public KnownLoad {
   Surroundings around(Instant at, const Accelerations* accelerations) const;
   bool explain(const Seen& before, const Seen& middle, const Seen& after);
   void make_physical();
-  bool make_bodies(const InertiaTerm& term, int first, double* ten) const;
 
   const Model& model_;
   std::unique_ptr<KnownLoad> base_;
