@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -111,6 +112,7 @@ void calibrate_verb(const Arguments& args, Context& context) {
     print_text(*found, args);
   if (args.into.empty()) return;
   learned->bound = bound_of(*found, args.confidence), learned->bound_loop = *loop;
+  learned->largest_remainder = *std::max_element(found->scores.begin(), found->scores.end());
   if (const auto written = write_learned_file(args.into, *learned); !written) report(written.error(), context);
 }
 

@@ -34,7 +34,9 @@ Json to_json(const Worth& worth) {
   Json& contenders = out["contenders"] = Json::array();
   for (const Contender& c : worth.contenders) {
     Json curve = Json::array();
-    for (const Errors& e : c.curve) curve.push_back({{"samples", e.samples}, {"error", number_or_null(e.unseen)}});
+    for (const Errors& e : c.curve)
+      curve.push_back(
+          {{"samples", e.samples}, {"error", number_or_null(e.unseen)}, {"regression", number_or_null(e.regression)}});
     contenders.push_back({{"name", c.name},
                           {"how", c.how},
                           {"columns", c.curve.back().columns},
@@ -53,8 +55,8 @@ Json to_json(const LearnResult& r, const std::string& output) {
               {"columns", r.labels.size()},
               {"training_error", number_or_null(r.fit.training)},
               {"held_out_error", number_or_null(r.fit.held_out)},
-              {"held_out_error_as_written", number_or_null(r.written)},
-              {"held_out_error_identified", number_or_null(r.identified)},
+              {"held_out_error_as_written", r.held_out.empty() ? Json() : number_or_null(r.written)},
+              {"held_out_error_identified", r.held_out.empty() ? Json() : number_or_null(r.identified)},
               {"noise", number_or_null(r.fit.noise)},
               {"undetermined", r.learned.undetermined},
               {"notes", r.learned.notes}};
@@ -88,27 +90,41 @@ void print_worth(const Worth& worth) {
   print("  {}\n", advice(worth));
 }
 
+// Empty where there will be none; without a name beside the learned model, as FILE.html.
+std::string page_of(const Arguments& args, const std::string& output) {
+  if (!args.compare || (args.page.empty() && viewer_page().empty())) return {};
+  return args.page.empty() ? std::filesystem::path(output).replace_extension(".html").string() : args.page;
+}
+
 // What is read here is not written over, and two outputs are two files.
 Result<void> no_input_is_overwritten(const Arguments& args, const LearnFile& file) {
   namespace fs = std::filesystem;
-  std::vector<std::string> outputs = {file.output};
-  if (!args.page.empty()) outputs.push_back(args.page);
+  std::vector<std::string> outputs = {file.output}, inputs = file.inputs;
+  if (const std::string page = page_of(args, file.output); !page.empty()) outputs.push_back(page);
+  if (!args.advise.scenario.empty()) inputs.push_back(args.advise.scenario);
   std::error_code ignored;
   for (const std::string& output : outputs)
-    for (const std::string& input : file.inputs)
+    for (const std::string& input : inputs)
       if (fs::equivalent(output, input, ignored))
         return fail(ErrorKind::Option, "is read here, and would be written over: name another output", output);
   if (outputs.size() > 1 && fs::weakly_canonical(outputs[0], ignored) == fs::weakly_canonical(outputs[1], ignored))
-    return fail(ErrorKind::Option, "the page and the learned model would be the same file: name another one", outputs[1]);
+    return fail(
+        ErrorKind::Option,
+        "the page and the learned model would be the same file: name another one with -o or --page, or leave the page out "
+        "with --no-compare",
+        outputs[1]);
   return {};
 }
 
-void print_held_out(const LearnResult& r) {
-  print("  what runs that were held out leave over, in parts of what the model leaves over\n");
+// What is written is judged; the regression may explain more.
+void print_errors(const LearnResult& r) {
+  const bool held_out = !r.held_out.empty();
+  print("  what {} leave over, in parts of what the model leaves over\n",
+        held_out ? "runs that were held out" : "training runs (none were held out)");
   print("    {:<34} {:>8.3f}\n", "nothing learned", 1.0);
   if (r.identified < 1) print("    {:<34} {:>8.3f}\n", "inertias and joints alone", r.identified);
-  print("    {:<34} {:>8.3f}\n", "all terms", r.fit.held_out);
-  print("    {:<34} {:>8.3f}\n", "all terms, as they are written", r.written);
+  print("    {:<34} {:>8.3f}\n", "all terms", r.written);
+  print("    {:<34} {:>8.3f}\n", "all terms, before they are written", held_out ? r.fit.held_out : r.fit.training);
 }
 
 void print_result(const LearnResult& r, const Worth& worth, const std::string& output, const Context& context) {
@@ -118,7 +134,7 @@ void print_result(const LearnResult& r, const Worth& worth, const std::string& o
   if (worth.contenders.size() > 1)
     print_worth(worth);
   else
-    print_held_out(r);
+    print_errors(r);
   for (const std::string& words : r.learned.undetermined) print("  not determined: {}\n", words);
   for (const std::string& words : r.learned.notes) print("  note: {}\n", words);
   if (context.verbose)
@@ -127,11 +143,6 @@ void print_result(const LearnResult& r, const Worth& worth, const std::string& o
       print("    {:<52} {:>12.5g} ± {:<10.2g} {}\n", r.labels[k], r.fit.coefficients[i], r.fit.deviations[i], r.units[k]);
     }
   print("{}: {} edits of the model, {} terms of a load\n", output, r.learned.edits.size(), r.learned.terms.size());
-}
-
-// Beside the learned model, as FILE.html.
-std::string page_of(const Arguments& args, const std::string& output) {
-  return args.page.empty() ? std::filesystem::path(output).replace_extension(".html").string() : args.page;
 }
 
 // The learned model is there by now: what goes wrong here costs the comparison and its page only.
@@ -172,8 +183,9 @@ void advise_on_file(const Arguments& args, Context& context) {
 }
 
 Result<void> make_page(const Arguments& args, const LearnResult& result, const Worth& worth, const std::string& output) {
-  if (worth.contenders.size() <= 1 || (args.page.empty() && viewer_page().empty())) return {};
-  const std::string page = page_of(args, output), title = "Learned: " + std::filesystem::path(args.file).stem().string();
+  const std::string page = page_of(args, output);
+  if (worth.contenders.size() <= 1 || page.empty()) return {};
+  const std::string title = "Learned: " + std::filesystem::path(args.file).stem().string();
   if (auto made = write_learn_page(result, worth, title, page); !made) return made;
   if (!args.json) print("{}\n", page);
   return {};
@@ -191,6 +203,17 @@ void tell(const Arguments& args, const LearnResult& result, const Worth& worth, 
   if (args.json) print_json(json);
   for (const Result<void>& done : {page, advised})
     if (!done) report(done.error(), context);
+}
+
+// A bound belongs to one learned model: learned again to the last digit, it keeps the one that its file has.
+void keep_bound(Learned& learned, const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return;
+  const auto before = read_learned_file(path);
+  if (!before || !before->bound) return;
+  Learned same = learned;
+  same.bound = before->bound, same.largest_remainder = before->largest_remainder;
+  if (write_learned(same) == write_learned(*before)) learned = std::move(same);
 }
 
 void learn_verb(const Arguments& args, Context& context) {
@@ -226,6 +249,7 @@ void learn_verb(const Arguments& args, Context& context) {
     if (*spec.stop) context.exit_code = kInterrupted;
     return;
   }
+  keep_bound(result->learned, file->output);
   auto written = write_learned_file(file->output, result->learned);
   const Worth worth = written ? compare(args, *file, *result, context) : Worth{};
   line.clear();

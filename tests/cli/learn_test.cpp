@@ -252,5 +252,57 @@ TEST(Learn, RefusesInOneLine) {
   EXPECT_EQ(none.code, 2);
 }
 
+// The page that nobody named would be written over the learned model.
+TEST(Learn, RefusesAPageInThePlaceOfTheModel) {
+  const Swings s;
+  const std::vector<std::string> args = {"learn", s.folder / "learn.toml", "--raw", "0", "-o", s.folder / "pendulum.html"};
+  const Ended e = invar(args);
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "the page and the learned model would be the same file")) << e.err;
+  EXPECT_TRUE(read_file(s.folder / "pendulum.html").empty());
+  std::vector<std::string> without = args;
+  without.emplace_back("--no-compare");
+  EXPECT_EQ(invar(without).code, 0);
+}
+
+// With one run nothing is known of unseen ones, and nothing is said of them.
+TEST(Learn, TellsNoHeldOutErrorWhereNoneWasHeldOut) {
+  const Swings s;
+  const std::string one =
+      "model = \"model.toml\"\n[[data]]\nfile = \"run1.csv\"\n[[term]]\nkind = \"joint_viscous\"\nstrength = 1e-9\n";
+  write_file(s.folder / "learn.toml", one);
+  const Ended e = invar({"learn", s.folder / "learn.toml"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  EXPECT_TRUE(has(e.out, "what training runs (none were held out) leave over")) << e.out;
+  EXPECT_TRUE(json::parse(invar({"learn", s.folder / "learn.toml", "--json"}).out)["held_out_error"].is_null());
+  EXPECT_FALSE(json::parse(read_file(s.folder / "learn.learned.json"))["from"].contains("held_out_error"));
+  write_file(s.folder / "learn.toml", one + "[fit]\nmethod = \"sparse\"\n");
+  const Ended sparse = invar({"learn", s.folder / "learn.toml"});
+  EXPECT_EQ(sparse.code, 2);
+  EXPECT_TRUE(has(sparse.err, "learn.toml:8:") && has(sparse.err, "take method = \"ridge\"")) << sparse.err;
+}
+
+// What is learned again to the last digit keeps the bound that runs of its loop gave it, and the page shows it; what is learned
+// otherwise has none, and the page says how one is found.
+TEST(Learn, ShowsTheBoundOfALoopAndHowItIsFound) {
+  const Swings s;
+  const std::vector<std::string> args = {"learn",  s.folder / "learn.toml", "--raw", "0", "--points", "1",
+                                         "--page", s.folder / "p.html"};
+  ASSERT_EQ(invar(args).code, 0);
+  EXPECT_TRUE(has(read_file(s.folder / "p.html"), "invar calibrate SCENARIO"));
+  json file = json::parse(read_file(s.folder / "learn.learned.json"));
+  file["bound"] = {{"value", 1.25}, {"unit", "N/sqrt(kg)"}, {"confidence", 0.9},
+                   {"runs", 20},    {"settling", 4},        {"largest", 1.375}};
+  write_file(s.folder / "learn.learned.json", file.dump());
+  ASSERT_EQ(invar(args).code, 0);
+  EXPECT_EQ(json::parse(read_file(s.folder / "learn.learned.json"))["bound"], file["bound"]);
+  const std::string page = read_file(s.folder / "p.html");
+  EXPECT_FALSE(has(page, "invar calibrate SCENARIO"));
+  for (const char* cell : {"\"1.25\"", "\"0.9\"", "\"20\"", "\"1.38\""}) EXPECT_TRUE(has(page, cell)) << cell;
+  write_file(s.folder / "learn.toml", read_file(s.folder / "learn.toml") + "strength = 1e-3\n");
+  ASSERT_EQ(invar(args).code, 0);
+  EXPECT_FALSE(json::parse(read_file(s.folder / "learn.learned.json")).contains("bound"));
+}
+
 }  // namespace
 }  // namespace invar::testing

@@ -12,8 +12,10 @@
 #include "invar/io/learn_file.hpp"
 #include "invar/io/learned_file.hpp"
 #include "invar/io/scenario_file.hpp"
+#include "invar/learn/as_written.hpp"
 #include "invar/learn/learned_load.hpp"
 #include "invar/learn/motion_factor.hpp"
+#include "invar/learn/rivals.hpp"
 #include "invar/run/run.hpp"
 #include "support/campaign.hpp"
 #include "support/damage.hpp"
@@ -48,6 +50,7 @@ const Learned& example() {
     auto result = learn(u.nominal, model, data, spec);
     EXPECT_TRUE(result) << (result ? "" : result.error().text());
     result->learned.bound = RemainderBound{.most = 1.5, .after = 4, .confidence = 0.9, .runs = 20};
+    result->learned.largest_remainder = 1.75;
     return result->learned;
   }();
   return learned;
@@ -63,6 +66,8 @@ TEST(LearnedFile, KeepsEveryBit) {
   ASSERT_EQ(a.coefficients.size(), b->coefficients.size());
   for (Eigen::Index k = 0; k < a.coefficients.size(); ++k) EXPECT_EQ(a.coefficients[k], b->coefficients[k]);
   EXPECT_EQ(a.from.data, b->from.data);
+  EXPECT_EQ(b->largest_remainder, 1.75);
+  EXPECT_EQ(b->nominal.ends.size(), b->joints.size());
   EXPECT_EQ(a.terms.back().layers.W2, b->terms.back().layers.W2);
   // The load of the file is that of the fit, to the bit.
   const auto model = std::make_shared<const Model>(build(UnknownLoad::reference().nominal));
@@ -115,6 +120,21 @@ TEST(LearnedFile, IsRefusedWithPlaceAndRemedy) {
   EXPECT_NE(refusal(replaced(good, "\"runs\": 20", "\"runs\": 2")).find("0.9 takes 9 runs"), std::string::npos);
   EXPECT_NE(refusal(replaced(good, "\"settling\": 4", "\"settling\": -4")).find("no negative time"), std::string::npos);
   EXPECT_NE(refusal(replaced(good, "\"coefficients\": [", "\"coefficients\": [1, ")).find("labels"), std::string::npos);
+}
+
+// What files did not tell in the beginning: where joints are, gravity, the largest remainder of a calibration; and an error on
+// held-out runs where there were none.
+TEST(LearnedFile, OfLessIsRead) {
+  Learned less = example();
+  less.nominal.ends.clear(), less.largest_remainder = std::nan("");
+  less.from.held_out.clear(), less.from.held_out_error = std::nan("");
+  const std::string text = write_learned(less);
+  for (const char* key : {"\"ends\"", "\"largest\"", "\"held_out_error\"", "null"})
+    EXPECT_EQ(text.find(key), std::string::npos) << key;
+  const auto read = parse_learned(text, "here");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(write_learned(*read), text);
+  EXPECT_TRUE(std::isnan(read->from.held_out_error) && std::isnan(read->largest_remainder) && read->nominal.ends.empty());
 }
 
 // Cut anywhere, a file is refused, and no byte of it is believed.
@@ -591,8 +611,9 @@ TEST(LearnFile, ErrorIsThatOfWhatIsWritten) {
   for (const std::string& note : fine->learned.notes) EXPECT_EQ(note.find("what is written"), std::string::npos) << note;
 
   // Known wrenches that leave over a share of what inertia takes: bodies of three times the mass, or of less than none, which no
-  // rigid ones are.
-  for (const double share : {2.0, -2.0}) {
+  // rigid ones are. The nearest has no mass, which is half of what two masses less would do, and a thousandth of a thousand less:
+  // nothing was learned then.
+  for (const double share : {2.0, -2.0, -1000.0}) {
     ConstrainedInverse inverse(model);
     Port left(model.bodies().size());
     for (DataRun& run : data.runs)
@@ -613,16 +634,33 @@ TEST(LearnFile, ErrorIsThatOfWhatIsWritten) {
     const auto made = learn(u.nominal, model, data, spec);
     ASSERT_TRUE(made) << made.error().text();
     EXPECT_LT(made->fit.held_out, 1e-3);
+    const auto noted = [&](const char* what) {
+      return std::any_of(made->learned.notes.begin(), made->learned.notes.end(),
+                         [&](const std::string& note) { return note.find(what) != std::string::npos; });
+    };
+    const bool learned = share > -1000;
     if (share > 0) {
       EXPECT_LT(made->written, 1e-6);
     } else {
-      EXPECT_GT(made->written, 0.1);
+      EXPECT_NEAR(made->written, learned ? 0.5 : 1, 0.1);
     }
-    const bool noted = std::any_of(made->learned.notes.begin(), made->learned.notes.end(), [](const std::string& note) {
-      return note.find("what is written leaves") != std::string::npos;
-    });
-    EXPECT_EQ(noted, share < 0);
+    EXPECT_EQ(noted("what is written leaves"), share == -2);
+    EXPECT_EQ(noted("what could be written leaves 0.999 of the held-out loads"), !learned);
+    EXPECT_EQ(made->learned.learned, learned);
+    EXPECT_EQ(made->learned.edits.empty(), !learned);
+    // Table and sentence judge the same.
+    const auto worth = worth_of(u.nominal, model, data, spec, *made, {.points = 1, .raw = 0});
+    ASSERT_TRUE(worth) << worth.error().text();
+    EXPECT_EQ(worth->contenders.back().name, "all terms");
+    EXPECT_NEAR(worth->contenders.back().curve.back().unseen, made->written, 1e-9);
+    EXPECT_NEAR(worth->contenders.back().curve.back().turned, made->written, 1e-9);
+    EXPECT_EQ(worth_it(*worth), learned);
+    EXPECT_EQ(advice(*worth).find("keep the nominal model") != std::string::npos, !learned);
   }
+  // Runs that nobody names judge nothing.
+  const auto none = error_as_written(u.nominal, model, fine->learned, data, {}, {});
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(std::isnan(*none));
 }
 
 }  // namespace

@@ -48,6 +48,9 @@ struct Written {
     EXPECT_TRUE(write_learned_file(folder / "inputs.json", inputs));
     inputs = drag, inputs.bound_loop.clear();
     EXPECT_TRUE(write_learned_file(folder / "nowhere_said.json", inputs));
+    Learned beside = drag;
+    beside.obstacles = {"post", "wall"};
+    EXPECT_TRUE(write_learned_file(folder / "beside.json", beside));
   }
   std::string place() const { return folder / "here.toml"; }
   std::string refusal(const std::string& text) const {
@@ -216,6 +219,36 @@ TEST(LearnedLoops, SayThatTheNominalModelIsAnotherOne) {
     for (auto& joint : n.passives)
       if (!joint.empty()) return void(joint[0].damping += 0.1);
   });
+  // Rates of friction count where there is friction, in the model or in what it was learned with.
+  EXPECT_EQ(remarks([](NominalNumbers& n) {
+              for (auto& joint : n.passives)
+                for (Passive& p : joint) p.friction_velocity *= 2;
+            }).find("another nominal model"),
+            std::string::npos);
+  expect("friction", [](NominalNumbers& n) {
+    for (auto& joint : n.passives)
+      for (Passive& p : joint) p.friction = 1e-3;
+  });
+  // Links of another length, axes along other directions; the places of joints in the World turn along.
+  expect("of its child body than there", [](NominalNumbers& n) { n.ends[2].in_child.p.x() += 1e-3; });
+  expect("of its child body than there", [](NominalNumbers& n) { n.ends[2].in_child.q = exp_so3(Vec3(0, 1e-3, 0)); });
+  expect("of its parent body than there", [](NominalNumbers& n) { n.ends[3].in_parent.p.z() += 1e-3; });
+  expect("gravity is", [](NominalNumbers& n) { n.gravity += 0.01; });
+  expect("how long its links were is not told", [](NominalNumbers& n) { n.ends.clear(); });
+}
+
+// The same machine has the same numbers in a turned World, and another one where it rubs at another rate.
+TEST(LearnedLoops, CompareNominalModelsInAnyWorld) {
+  const ModelSpec spec = UnknownLoad::reference().rubbing();
+  const Model model = build(spec);
+  Learned learned;
+  learned.bodies = names_of(model.bodies()), learned.joints = names_of(model.joints()), learned.nominal = numbers_of(model);
+  Random random(17810);
+  EXPECT_EQ(other_number(learned, build(turned(spec, random_attitude(random)))), "");
+  ModelSpec other = spec;
+  for (JointSpec& j : other.joints) j.friction_velocity *= 2;
+  EXPECT_NE(other_number(learned, build(other)).find("friction_velocity"), std::string::npos)
+      << other_number(learned, build(other));
 }
 
 // Loops that are tried have the gains that are told about them: none is changed on the way.
@@ -285,6 +318,12 @@ TEST(LearnedLoops, AreRefusedWithPlaceAndRemedy) {
   expect(task("learned = { adapt = { terms = [{ kind = 'drag', on = ['body7'] }] } }"), "there is no body 'body7'");
   expect(task("learned = { adapt = { terms = [{ kind = 'fourier' }] } }"), "learned from recordings");
   expect(task("learned = { adapt = { terms = [{ kind = 'actuator_gain' }] } }"), "speaks of inputs");
+  // Nobody said where the obstacles of a file stand, and only what adapts sees them; those that it does not see may stay away.
+  const std::string sees = "learned = { file = 'beside.json', load = false, adapt = { terms = [{ kind = 'obstacle'";
+  expect(task(sees + " }] } }"), "it sees the obstacle 'post' of the file: say where that stands");
+  const std::string wall = ", obstacles = [{ name = 'wall', at = [1, 2, 3] }] }";
+  expect(task(sees + " }] }" + wall), "it sees the obstacle 'post' of the file");
+  EXPECT_EQ(w.refusal(scenario(task(sees + ", obstacles = ['wall'] }] }" + wall))), "accepted");
   expect(task("learned = { adapt = { terms = [{ kind = 'drag' }], memory = 0.05 } }"), "less than ten looks");
   expect(task("learned = { adapt = { terms = [{ kind = 'drag' }], period = 0.005 } }", "period = 0.01"),
          "cannot adapt more often");

@@ -116,9 +116,12 @@ TEST(Fit, ChoosesStrengthsOnHeldOutRunsAndBeatsFixedOnes) {
   EXPECT_LT(chosen.fit.held_out, 0.2);
 }
 
-// Two links that are welded together and slide move as one: the sum of their masses shows, and nothing else. Measured
-// accelerations break that only by what joints forbid, and that is taken away first.
-TEST(Fit, SaysInWordsWhatTheDataDoNotTellApart) {
+// Two links that are welded together and slide, under drawn loads.
+struct Welded {
+  Model model;
+  DataSet data;
+};
+Welded welded() {
   ModelSpec spec;
   Random random(seed(17210));
   for (const char* name : {"link2", "link3"}) {
@@ -143,9 +146,16 @@ TEST(Fit, SaysInWordsWhatTheDataDoNotTellApart) {
     s.efforts = VecX::Zero(model.nv());
     data.runs[0].samples.push_back(std::move(s));
   }
-  const auto terms = Terms::build(model, {term(TermKind::Inertia)});
+  return {model, data};
+}
+
+// Welded links move as one: the sum of their masses shows, and nothing else. Measured accelerations break that only by what
+// joints forbid, and that is taken away first.
+TEST(Fit, SaysInWordsWhatTheDataDoNotTellApart) {
+  const Welded w = welded();
+  const auto terms = Terms::build(w.model, {term(TermKind::Inertia)});
   ASSERT_TRUE(terms);
-  const auto gram = gram_of(model, *terms, data);
+  const auto gram = gram_of(w.model, *terms, w.data);
   ASSERT_TRUE(gram) << gram.error().text();
   const Determined found = determined_by(*terms, *gram);
   EXPECT_EQ(found.rank, 1);
@@ -154,6 +164,38 @@ TEST(Fit, SaysInWordsWhatTheDataDoNotTellApart) {
   EXPECT_TRUE(found.words.back() == "mass of 'link2' and 'link3' only as a sum" ||
               found.words.back() == "mass of 'link3' and 'link2' only as a sum")
       << found.words.back();
+}
+
+// Without ridge what the data do not tell apart stays nominal, as it does with a ridge that is weak: of two columns that are
+// alike both get half. A ridge of 1e-6 takes 5e-7 away, and leaves round-off of 1e-16 over it. Fits that need a choice there make
+// it (sparse), or say so (passive).
+TEST(Fit, WithoutRidgeStaysInTheDirectionsThatTheDataDetermine) {
+  const Welded w = welded();
+  const auto terms = Terms::build(w.model, {term(TermKind::Inertia)});
+  const auto gram = gram_of(w.model, *terms, w.data);
+  ASSERT_TRUE(terms && gram);
+  FitOptions weak, none;
+  weak.strengths = {1e-6};
+  const auto held = fit(*terms, *gram, *gram, weak);
+  ASSERT_TRUE(held);
+  const double size = held->coefficients.norm();
+  for (const double strength : {0.0, 1e-16}) {
+    none.strengths = {strength};
+    const auto free = fit(*terms, *gram, *gram, none);
+    ASSERT_TRUE(free) << free.error().text();
+    EXPECT_LT((free->coefficients - held->coefficients).norm(), 1e-6 * size) << strength;
+    EXPECT_NEAR(free->coefficients[0], free->coefficients[10], 1e-9 * size) << strength;
+    EXPECT_TRUE(std::isfinite(free->deviations.minCoeff()));
+  }
+  FitOptions sparse = none, passive = none;
+  sparse.method = FitOptions::Method::Sparse, passive.passive = true;
+  const auto one = fit(*terms, *gram, *gram, sparse);
+  ASSERT_TRUE(one) << one.error().text();
+  EXPECT_EQ(std::count(one->kept.begin(), one->kept.end(), true), 1);
+  EXPECT_NEAR(one->coefficients.sum(), held->coefficients.sum(), 1e-6 * size);
+  const auto refused = fit(*terms, *gram, *gram, passive);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("give every term a strength above 0"), std::string::npos) << refused.error().text();
 }
 
 TEST(Fit, OfDataThatExciteNothingSaysSo) {
@@ -241,6 +283,15 @@ TEST(Fit, RefusesWhatNobodyCanKnow) {
   EXPECT_NE(refused.error().what.find("without ridge"), std::string::npos);
   options.strengths = {1e-3};
   EXPECT_FALSE(fit(*terms, *gram, *gram, options));
+  // Without runs that were held out nothing is said about them, and no column is taken away.
+  options.strengths = {1e-3, 1e-3, 1e-3};
+  const auto alone = fit(*terms, *gram, none, options);
+  ASSERT_TRUE(alone);
+  EXPECT_TRUE(std::isnan(alone->held_out));
+  options.method = FitOptions::Method::Sparse;
+  refused = fit(*terms, *gram, none, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, kSparseNeedsHeldOut);
 }
 
 TEST(DataSets, AreRefusedWithRunAndSample) {

@@ -147,6 +147,38 @@ TEST(Gram, IsTheSameBySolvesAndByRows) {
   EXPECT_GT(judged, cases(30) / 2);
 }
 
+// An ideal rod on a ball at the end of a link turns about itself without inertia: no load says how. Both ways refuse it, whatever
+// pushes there, in the same words.
+TEST(Gram, RefusesBodiesThatAreFreeWithoutInertiaBothWays) {
+  Random random(seed(17150));
+  ModelSpec spec = hinge_chain(1);
+  BodySpec rod;
+  rod.name = "rod", rod.inertia.mass = 1, rod.inertia.I_C = Vec3(0.1, 0.1, 0).asDiagonal();
+  JointSpec ball;
+  ball.name = "ball", ball.kind = JointKind::Spherical, ball.parent = spec.bodies[0].name, ball.child = "rod";
+  ball.at_child.p = Vec3(0, 0, 0.5);
+  spec.bodies.push_back(rod), spec.joints.push_back(ball);
+  const Model model = build(spec);
+  TermSpec drag;
+  drag.kind = TermKind::Drag, drag.on = {spec.bodies[0].name};
+  const auto terms = Terms::build(model, {drag});
+  ASSERT_TRUE(terms);
+  const Sample s{{}, model, at_rest(model, {Pose{}, Pose{Quat::Identity(), Vec3(0, 0, -0.5)}}), Load(model)};
+  const DataSet noisy = drawn_data(s, random, 2);
+  DataSet quiet = noisy;
+  for (DataSample& d : quiet.runs[0].samples)
+    for (Wrench& w : d.port) w.moment.setZero();
+  GramOptions rows, solves;
+  rows.way = GramOptions::Way::Factor, solves.way = GramOptions::Way::Solve;
+  for (const DataSet* data : {&noisy, static_cast<const DataSet*>(&quiet)}) {
+    const auto a = gram_of(model, *terms, *data, {}, rows), b = gram_of(model, *terms, *data, {}, solves);
+    ASSERT_FALSE(a || b);
+    EXPECT_EQ(a.error().what, b.error().what);
+    EXPECT_NE(a.error().what.find("body 'rod' is free along a direction in which it has no inertia"), std::string::npos)
+        << a.error().what;
+  }
+}
+
 // What joints carry: wrenches on both bodies along the rows of a joint, opposite at the joint point.
 TEST(Gram, ForgetsWhatJointsCarry) {
   int judged = 0;

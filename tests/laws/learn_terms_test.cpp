@@ -149,46 +149,138 @@ struct Mirror {
   Pose pose(const Pose& X) const { return {attitude(X.q), polar(X.p)}; }
 };
 
+// A drawn mechanism with a nozzle, its image, and everything around both.
+struct Mirrored {
+  Mirror m;
+  Sample s;
+  ModelSpec spec, image;
+  Model model, there;
+  Random random;
+  Around around, around_there;
+  Bodies bodies_there;
+  TermContext context, context_there;
+
+  explicit Mirrored(int k)
+      : s(drawn(seed(17020), k, {JointKind::Spherical, JointKind::Prismatic, JointKind::Revolute})),
+        spec(with_nozzle(s.mechanism.spec)),
+        image(image_of(spec)),
+        model(build(spec)),
+        there(build(image)),
+        random(17021, static_cast<std::uint64_t>(k)),
+        around(random, model),
+        around_there(around),
+        bodies_there(s.bodies),
+        context(context_of(model)),
+        context_there(context) {
+    for (BodyState& b : bodies_there) b = {m.polar(b.p_WC), m.polar(b.v_WC), m.axial(b.w_WB), m.attitude(b.q_WB)};
+    for (BodyAcceleration& a : around_there.accelerations) a = {m.polar(a.a_WC), m.axial(a.alpha_WB)};
+    for (Vec3& p : around_there.obstacles) p = m.polar(p);
+    around.seen = {around.seen.flow, around.obstacles, around.inputs, &around.accelerations};
+    around_there.seen = {m.polar(around.seen.flow), around_there.obstacles, around_there.inputs, &around_there.accelerations};
+    context_there.actuators.clear();
+    for (const Actuator& a : context.actuators) {
+      ActuatorSpec mirrored = a.spec();
+      mirrored.direction = m.polar(mirrored.direction);
+      context_there.actuators.push_back(*Actuator::build(there, mirrored));
+    }
+  }
+  ModelSpec image_of(ModelSpec out) const {
+    out.gravity = m.polar(out.gravity);
+    for (BodySpec& b : out.bodies) b.inertia.p_BC = m.polar(b.inertia.p_BC), b.inertia.I_C = m.S * b.inertia.I_C * m.S;
+    for (JointSpec& j : out.joints) j.at_parent = m.pose(j.at_parent), j.at_child = m.pose(j.at_child), j.axis = m.polar(j.axis);
+    for (FrameSpec& f : out.frames) f.at = m.pose(f.at);
+    return out;
+  }
+  Wrench seen(const Wrench& w) const { return {m.axial(w.moment), m.polar(w.force)}; }
+  bool moves() const {
+    return std::any_of(model.joints().begin(), model.joints().end(), [](const Joint& j) { return j.nv > 0; });
+  }
+};
+
+// By which sign the columns of this term, which has no others beside, are seen: components across the mirror change it. First
+// moments along y and products of inertia with it; offsets of a turn about an axis, which is polar in the file, and of the turns
+// of a ball about x and z of its frame.
+std::vector<double> signs_of(const Terms& terms, const Model& model) {
+  std::vector<double> out(static_cast<std::size_t>(terms.columns()), 1);
+  if (terms.spec(0).kind == TermKind::Inertia)
+    for (std::size_t k = 0; k < out.size(); ++k)
+      if (const std::size_t moment = k % InertiaTerm::kPerBody; moment == 2 || moment == 7 || moment == 9) out[k] = -1;
+  if (terms.spec(0).kind != TermKind::JointOffset) return out;
+  std::size_t column = 0;
+  for (const Joint& j : model.joints())
+    for (int k = 0; k < j.nv; ++k, ++column)
+      if (j.kind == JointKind::Revolute || (j.kind == JointKind::Spherical && k != 1)) out[column] = -1;
+  return out;
+}
+
 TEST(Terms, MirrorForcesAndTurnMomentsAxially) {
-  const Mirror m;
   for (int k = 0; k < cases(40); ++k) {
-    const Sample s = drawn(seed(17020), k, {JointKind::Spherical, JointKind::Prismatic, JointKind::Revolute});
-    Random random(17021, static_cast<std::uint64_t>(k));
-    ModelSpec image = s.mechanism.spec;
-    image.gravity = m.polar(image.gravity);
-    for (BodySpec& b : image.bodies) b.inertia.p_BC = m.polar(b.inertia.p_BC), b.inertia.I_C = m.S * b.inertia.I_C * m.S;
-    for (JointSpec& j : image.joints)
-      j.at_parent = m.pose(j.at_parent), j.at_child = m.pose(j.at_child), j.axis = m.polar(j.axis);
-    const Model model = build(s.mechanism.spec), there = build(image);
-    const Around around(random, model);
-    Around mirrored = around;
-    Bodies bodies = s.bodies;
-    for (BodyState& b : bodies) b = {m.polar(b.p_WC), m.polar(b.v_WC), m.axial(b.w_WB), m.attitude(b.q_WB)};
-    for (BodyAcceleration& a : mirrored.accelerations) a = {m.polar(a.a_WC), m.axial(a.alpha_WB)};
-    for (Vec3& p : mirrored.obstacles) p = m.polar(p);
-    mirrored.seen = {m.polar(around.seen.flow), mirrored.obstacles, mirrored.inputs, &mirrored.accelerations};
+    const Mirrored x(k);
     // One column for the three turns of a ball: which of its axes is which is not mirrored.
-    const std::vector<TermSpec> specs = {term(TermKind::Inertia), term(TermKind::Drag), term(TermKind::Obstacle),
-                                         term(TermKind::JointViscous, Sharing::Alike),
-                                         term(TermKind::JointCoulomb, Sharing::Alike)};
-    TermContext context;
-    context.obstacles = {"post", "wall"};
-    const auto here_terms = Terms::build(model, specs, context), there_terms = Terms::build(there, specs, context);
+    for (const TermSpec& spec :
+         {term(TermKind::Inertia), term(TermKind::Drag), term(TermKind::Obstacle), term(TermKind::JointViscous, Sharing::Alike),
+          term(TermKind::JointCoulomb, Sharing::Alike), term(TermKind::JointStiffness, Sharing::Alike),
+          term(TermKind::JointOffset), term(TermKind::ActuatorGain)}) {
+      if (spec.kind >= TermKind::JointViscous && spec.kind <= TermKind::JointOffset && !x.moves()) continue;
+      const auto here_terms = Terms::build(x.model, {spec}, x.context),
+                 there_terms = Terms::build(x.there, {spec}, x.context_there);
+      ASSERT_TRUE(here_terms && there_terms);
+      std::vector<ColumnEntry> a, b;
+      here_terms->list(x.s.bodies, x.around.seen, a);
+      there_terms->list(x.bodies_there, x.around_there.seen, b);
+      ASSERT_EQ(a.size(), b.size());
+      const std::vector<double> signs = signs_of(*here_terms, x.model);
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const Wrench expected = signs[static_cast<std::size_t>(a[i].column)] * x.seen(a[i].wrench);
+        EXPECT_LT(size(b[i].wrench - expected), 1e-11 * (1 + size(expected))) << here_terms->label(a[i].column);
+      }
+    }
+  }
+}
+
+// Two turns of a force about axes across it, chosen by its components: those of the image are others, but the same plane.
+TEST(ActuatorTerms, MisalignmentsOfTheImageSpanTheSamePlane) {
+  for (int k = 0; k < cases(10); ++k) {
+    const Mirrored x(k);
+    const TermSpec spec = term(TermKind::ActuatorMisalignment);
+    const auto here_terms = Terms::build(x.model, {spec}, x.context),
+               there_terms = Terms::build(x.there, {spec}, x.context_there);
     ASSERT_TRUE(here_terms && there_terms);
     std::vector<ColumnEntry> a, b;
-    here_terms->list(s.bodies, around.seen, a);
-    there_terms->list(bodies, mirrored.seen, b);
-    ASSERT_EQ(a.size(), b.size());
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      // First moments along y, and products of inertia with it, change their sign.
-      double sign = 1;
-      if (a[i].column < here_terms->first_column(1)) {
-        const int moment = a[i].column % InertiaTerm::kPerBody;
-        if (moment == 2 || moment == 7 || moment == 9) sign = -1;
+    here_terms->list(x.s.bodies, x.around.seen, a);
+    there_terms->list(x.bodies_there, x.around_there.seen, b);
+    ASSERT_EQ(a.size(), 4u);
+    ASSERT_EQ(b.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) {
+      Wrench rest = x.seen(a[i].wrench);
+      const double all = size(rest);
+      for (std::size_t j = 2 * (i / 2); j < 2 * (i / 2) + 2; ++j) {
+        const double part = b[j].wrench.force.dot(x.seen(a[i].wrench).force) / b[j].wrench.force.squaredNorm();
+        rest = rest - part * b[j].wrench;
       }
-      const Wrench expected{sign * m.axial(a[i].wrench.moment), sign * m.polar(a[i].wrench.force)};
-      EXPECT_LT(size(b[i].wrench - expected), 1e-11 * (1 + size(expected))) << here_terms->label(a[i].column);
+      EXPECT_LT(size(rest), 1e-12 * all);
     }
+  }
+}
+
+// The exception: functions of body components know left from right. What they say of the image is neither the image of what they
+// say nor its opposite.
+TEST(GenericTerms, AreOthersInAMirror) {
+  const Mirrored x(1);
+  for (const TermKind kind : {TermKind::Fourier, TermKind::Network}) {
+    const auto here_terms = Terms::build(x.model, {term(kind)}, x.context),
+               there_terms = Terms::build(x.there, {term(kind)}, x.context);
+    ASSERT_TRUE(here_terms && there_terms);
+    std::vector<ColumnEntry> a, b;
+    here_terms->list(x.s.bodies, x.around.seen, a);
+    there_terms->list(x.bodies_there, x.around_there.seen, b);
+    ASSERT_EQ(a.size(), b.size());
+    double apart = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const Wrench image = x.seen(a[i].wrench);
+      apart = std::max(apart, std::min(size(b[i].wrench - image), size(b[i].wrench + image)));
+    }
+    EXPECT_GT(apart, 0.1) << name(kind);
   }
 }
 

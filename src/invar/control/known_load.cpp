@@ -47,12 +47,12 @@ void KnownPart::acted(double t, const Load& first, const Load& last) {
   acted_.efforts += half * (first.efforts + last.efforts);
 }
 
-void KnownPart::look(double t, const Bodies& bodies, const Accelerations& reference) {
+void KnownPart::look(double t, const Bodies& bodies) {
   const double span = t - since_, part = looked_ && span > 0 ? 1 / span : 0.0;
   for (std::size_t b = 0; b < acted_.port.size(); ++b) then_.port[b] = part * acted_.port[b];
   then_.efforts = part * acted_.efforts;
   acted_.clear();
-  if (load_->look({t, bodies, reference, then_})) {
+  if (load_->look({t, bodies, then_})) {
     if (changes_++ == 0) first_change_ = t;
     last_change_ = t;
   }

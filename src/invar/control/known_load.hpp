@@ -20,12 +20,11 @@ struct LoadMotion {
   const Accelerations* accelerations = nullptr;
 };
 
-/// What a load that adapts is shown between two steps: the motion and its reference, and the mean of all commands that acted
-/// since the look before, on the law's model.
+/// What a load that adapts is shown between two steps: the motion, and the mean of all commands that acted since the look before,
+/// on the law's model.
 struct LoadLook {
   double t;
   const Bodies& bodies;
-  const Accelerations& reference;
   const Load& acted;
 };
 
@@ -113,7 +112,7 @@ class KnownPart {
   double next_look(double t) const;
   bool look_is_due(double t) const { return !looked_ || t >= next_ - 1e-9 * load_->period(); }
   void acted(double t, const Load& first, const Load& last);
-  void look(double t, const Bodies& bodies, const Accelerations& reference);
+  void look(double t, const Bodies& bodies);
 
   /// Clauses; `bounded` where a bound on the remainder is known, which says all that the second one does. `unit`: of V_dot.
   void state(Certificate& certificate, bool bounded, const char* unit);

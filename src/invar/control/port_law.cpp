@@ -232,7 +232,7 @@ Verdict PortLaw::adapt(Instant at, const Bodies& bodies) {
   if (!told_) last_.port = port_;
   known_.acted(at.t, first_, last_);
   if (known_.look_is_due(at.t)) {
-    known_.look(at.t, bodies, nu_r_);
+    known_.look(at.t, bodies);
     if (const Verdict v = law(at, bodies); !v.ok()) return v;
   }
   if (!told_) first_.port = port_;

@@ -126,6 +126,12 @@ void read_data(const TomlTable& root, const std::string& path, LearnFile& out) {
     if (auto done = differentiate(out.data, out.spec.window / 2); !done) root.refuse("window", done.error().what);
 }
 
+// Without a choice one of several runs is held out.
+void check_method(const TomlTable& root, const LearnFile& file) {
+  const bool held_out = !file.spec.held_out.empty() || file.data.runs.size() > file.spec.judges.size() + 1;
+  if (file.spec.fit.method == FitOptions::Method::Sparse && !held_out) root.table("fit")->refuse("method", kSparseNeedsHeldOut);
+}
+
 }  // namespace
 
 Result<LearnFile> read_learn_file(const std::string& path, std::vector<std::string>* warnings) {
@@ -148,6 +154,7 @@ Result<LearnFile> read_learn_file(const std::string& path, std::vector<std::stri
   read_surroundings(*root, out);
   read_terms(*root, out, out.spec);
   if (root->sound()) read_data(*root, path, out);
+  if (root->sound()) check_method(*root, out);
   if (auto fine = root->finish(); !fine) return tl::unexpected(fine.error());
   return out;
 }

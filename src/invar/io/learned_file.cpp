@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "invar/io/json_reader.hpp"
 #include "invar/io/text_file.hpp"
@@ -38,7 +39,10 @@ Json json_of(const SetInertia& e) {
   return out;
 }
 
-// Inertias per body; stiffness, rest, damping and friction of every freedom of every joint.
+Json json_of(const Pose& X) { return {X.p.x(), X.p.y(), X.p.z(), X.q.w(), X.q.x(), X.q.y(), X.q.z()}; }
+
+// Inertias per body; stiffness, rest, damping and friction of every freedom of every joint; beside them rates of friction, where
+// joints are in their bodies, and gravity.
 Json json_of(const NominalNumbers& n) {
   Json out = {{"inertias", Json::array()}, {"passives", Json::array()}};
   for (const Inertia& i : n.inertias) out["inertias"].push_back(json_of(i));
@@ -48,6 +52,15 @@ Json json_of(const NominalNumbers& n) {
       for (const double x : {p.stiffness, p.rest, p.damping, p.friction}) numbers.push_back(x);
     out["passives"].push_back(std::move(numbers));
   }
+  if (n.ends.empty()) return out;
+  Json rates = Json::array(), ends = Json::array();
+  for (const auto& joint : n.passives) {
+    Json& numbers = rates.emplace_back(Json::array());
+    for (const Passive& p : joint) numbers.push_back(p.friction_velocity);
+  }
+  for (const NominalNumbers::Ends& e : n.ends)
+    ends.push_back({{"in_parent", json_of(e.in_parent)}, {"in_child", json_of(e.in_child)}});
+  out["friction_velocities"] = std::move(rates), out["ends"] = std::move(ends), out["gravity"] = n.gravity;
   return out;
 }
 
@@ -85,17 +98,13 @@ Json json_of(const TermSpec& t) {
   return out;
 }
 
+// Without held-out runs there is no error on them.
 Json json_of(const Provenance& p) {
-  return {{"data", hex(p.data)},
-          {"seed", hex(p.seed)},
-          {"training", p.training},
-          {"held_out", p.held_out},
-          {"samples", p.samples},
-          {"window", p.window},
-          {"strengths", p.strengths},
-          {"training_error", p.training_error},
-          {"held_out_error", p.held_out_error},
-          {"noise", p.noise}};
+  Json out = {{"data", hex(p.data)},  {"seed", hex(p.seed)}, {"training", p.training},   {"held_out", p.held_out},
+              {"samples", p.samples}, {"window", p.window},  {"strengths", p.strengths}, {"training_error", p.training_error},
+              {"noise", p.noise}};
+  if (!p.held_out.empty()) out["held_out_error"] = p.held_out_error;
+  return out;
 }
 
 // ---- reading
@@ -136,6 +145,31 @@ Inertia inertia_of(const JsonReader& r) {
   return out;
 }
 
+Pose pose_of(const JsonReader& r) {
+  const MatX x = matrix_of(r, 7, 1);
+  Pose out{Quat(x(3), x(4), x(5), x(6)), x.topRows<3>()};
+  if (std::abs(out.q.norm() - 1) > 1e-9) {
+    r.refuse("numbers four to seven are a unit quaternion");
+    out.q = Quat::Identity();
+  }
+  return out;
+}
+
+// What files did not tell in the beginning.
+void read_ends(const JsonReader& r, NominalNumbers& out) {
+  const JsonReader rates = r.key("friction_velocities"), ends = r.key("ends");
+  const std::vector<JsonReader> per_joint = rates.items();
+  if (per_joint.size() != out.passives.size()) return rates.refuse("there is one list per joint");
+  for (std::size_t j = 0; j < per_joint.size(); ++j) {
+    const std::vector<double> x = per_joint[j].numbers();
+    if (x.size() != out.passives[j].size()) return per_joint[j].refuse("there is one number per freedom");
+    for (std::size_t k = 0; k < x.size(); ++k) out.passives[j][k].friction_velocity = x[k];
+  }
+  for (const JsonReader& e : ends.items()) out.ends.push_back({pose_of(e.key("in_parent")), pose_of(e.key("in_child"))});
+  if (out.ends.size() != out.passives.size()) ends.refuse("there are the ends of every joint");
+  out.gravity = r.key("gravity").number();
+}
+
 NominalNumbers nominal_of(const JsonReader& r, const Learned& of) {
   NominalNumbers out;
   const JsonReader inertias = r.key("inertias"), passives = r.key("passives");
@@ -150,6 +184,7 @@ NominalNumbers nominal_of(const JsonReader& r, const Learned& of) {
       joint[k].friction = x[4 * k + 3];
   }
   if (out.passives.size() != of.joints.size()) passives.refuse("there is one list per joint");
+  if (r.has("ends")) read_ends(r, out);
   return out;
 }
 
@@ -206,7 +241,9 @@ Provenance provenance_of(const JsonReader& r) {
   p.training = r.key("training").texts(), p.held_out = r.key("held_out").texts();
   p.samples = r.key("samples").integer(), p.window = r.key("window").integer();
   p.strengths = r.key("strengths").numbers();
-  p.training_error = r.key("training_error").number(), p.held_out_error = r.key("held_out_error").number();
+  p.training_error = r.key("training_error").number();
+  p.held_out_error = p.held_out.empty() && !r.has("held_out_error") ? std::numeric_limits<double>::quiet_NaN()
+                                                                    : r.key("held_out_error").number();
   p.noise = r.key("noise").number();
   return p;
 }
@@ -266,13 +303,15 @@ std::string write_learned(const Learned& learned) {
     out["load"].push_back(std::move(term));
     at += count;
   }
-  if (learned.bound)
+  if (learned.bound) {
     out["bound"] = {{"value", learned.bound->most},
                     {"unit", "N/sqrt(kg)"},
                     {"confidence", learned.bound->confidence},
                     {"runs", learned.bound->runs},
                     {"settling", learned.bound->after},
                     {"loop", learned.bound_loop}};
+    if (std::isfinite(learned.largest_remainder)) out["bound"]["largest"] = learned.largest_remainder;
+  }
   out["from"] = json_of(learned.from);
   out["undetermined"] = learned.undetermined, out["notes"] = learned.notes;
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -297,8 +336,10 @@ Result<Learned> parse_learned(const std::string& text, const std::string& name) 
   read_load(root->key("load"), out);
   for (const JsonReader& t : root->key("load").items()) out.counts.push_back(static_cast<int>(t.key("labels").items().size()));
   if (root->has("bound")) {
-    out.bound = bound_of(root->key("bound"));
-    if (root->key("bound").has("loop")) out.bound_loop = root->key("bound").key("loop").texts();
+    const JsonReader bound = root->key("bound");
+    out.bound = bound_of(bound);
+    if (bound.has("loop")) out.bound_loop = bound.key("loop").texts();
+    if (bound.has("largest")) out.largest_remainder = bound.key("largest").number();
   }
   out.from = provenance_of(root->key("from"));
   out.undetermined = root->key("undetermined").texts(), out.notes = root->key("notes").texts();

@@ -18,15 +18,27 @@ namespace {
 
 constexpr double kLeastPeriod = 1e-4;  // s
 
-bool sees_obstacles(const std::vector<TermSpec>& terms) {
-  return std::any_of(terms.begin(), terms.end(), [](const TermSpec& t) { return t.kind == TermKind::Obstacle; });
-}
+// Obstacles by name, those of the file first and in its order; where they stand, and whether anybody said so.
+struct Points {
+  std::vector<std::string> names;
+  std::vector<Vec3> at;
+  std::vector<bool> told;
 
-// Names and places of obstacles, those of the file first and in its order.
-std::pair<std::vector<std::string>, std::vector<Vec3>> read_points(const TomlTable& t, const Learned* learned) {
-  std::vector<std::string> names = learned ? learned->obstacles : std::vector<std::string>();
-  std::vector<Vec3> points(names.size(), Vec3::Zero());
-  std::vector<bool> told(names.size(), false);
+  // The first one that these terms see and nobody has placed, or an empty string.
+  std::string missing(const std::vector<TermSpec>& terms) const {
+    for (const TermSpec& t : terms)
+      for (std::size_t k = 0; k < names.size() && t.kind == TermKind::Obstacle; ++k)
+        if (!told[k] && (t.obstacles.empty() || std::find(t.obstacles.begin(), t.obstacles.end(), names[k]) != t.obstacles.end()))
+          return names[k];
+    return {};
+  }
+};
+
+Points read_points(const TomlTable& t, const Learned* learned) {
+  Points out;
+  auto& [names, points, told] = out;
+  if (learned) names = learned->obstacles;
+  points.resize(names.size(), Vec3::Zero()), told.resize(names.size(), false);
   for (const TomlTable& o : t.tables("obstacles")) {
     const std::string name = o.string("name");
     const Vec3 at = o.vec3("at");
@@ -38,11 +50,11 @@ std::pair<std::vector<std::string>, std::vector<Vec3>> read_points(const TomlTab
     if (k == names.size()) names.push_back(name), points.emplace_back(), told.push_back(false);
     points[k] = at, told[k] = true;
   }
-  for (std::size_t k = 0; k < told.size() && learned && sees_obstacles(learned->terms); ++k)
-    if (!told[k])
-      t.refuse("", fmt::format("it was learned beside an obstacle '{}': say where that stands, obstacles = [{{ name, at }}]",
-                               names[k]));
-  return {names, points};
+  if (learned)
+    if (const std::string name = out.missing(learned->terms); !name.empty())
+      t.refuse("",
+               fmt::format("it was learned beside an obstacle '{}': say where that stands, obstacles = [{{ name, at }}]", name));
+  return out;
 }
 
 // Drag is relative to the flow that is measured.
@@ -59,17 +71,17 @@ void look_at_flow(const TomlTable& t, const TomlTable& control, const Scenario& 
 // The load of a file, what adapts, or both. The model outlives the law that asks for it.
 std::unique_ptr<KnownLoad> make_load(const Model& m, const std::shared_ptr<const Learned>& learned,
                                      const std::optional<AdaptSpec>& adapt, const std::shared_ptr<const Flow>& flow,
-                                     const std::vector<std::string>& names, const std::vector<Vec3>& points) {
+                                     const Points& points) {
   std::unique_ptr<KnownLoad> out;
   if (learned) {
     auto load = LearnedLoad::build(std::shared_ptr<const Model>(std::shared_ptr<const Model>(), &m), learned);
     INVAR_CHECK(load.has_value(), "a learned file that fits the model as it is told fits it with its edits");
     out = std::make_unique<LearnedInLoop>(
         std::move(*load), flow,
-        std::vector<Vec3>(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(learned->obstacles.size())));
+        std::vector<Vec3>(points.at.begin(), points.at.begin() + static_cast<std::ptrdiff_t>(learned->obstacles.size())));
   }
   if (!adapt) return out;
-  auto made = AdaptiveLoad::build(m, std::move(out), *adapt, flow, points, names);
+  auto made = AdaptiveLoad::build(m, std::move(out), *adapt, flow, points.at, points.names);
   INVAR_CHECK(made.has_value(), "terms that fit the model as it is told fit it with its edits");
   return std::move(*made);
 }
@@ -86,7 +98,7 @@ std::string recorded_twice(const Model& nominal, const AdaptSpec& spec, const st
 
 // adapt = { terms = [ { kind, … }, … ], period, memory, noise, prior }.
 std::optional<AdaptSpec> read_adapt(const TomlTable& learned, const TomlTable& control, const Scenario& s, const Model& nominal,
-                                    const std::vector<std::string>& obstacles) {
+                                    const Points& points) {
   const auto t = learned.table("adapt");
   if (!t) return {};
   AdaptSpec out;
@@ -110,10 +122,15 @@ std::optional<AdaptSpec> read_adapt(const TomlTable& learned, const TomlTable& c
     AdaptSpec alone = out;
     alone.terms = {out.terms.back()};
     if (!term.sound()) continue;
-    if (const auto made = AdaptiveLoad::build(nominal, nullptr, alone, nullptr, {}, obstacles); !made)
+    if (const auto made = AdaptiveLoad::build(nominal, nullptr, alone, nullptr, {}, points.names); !made)
       term.refuse(term.has("on") ? "on" : "kind", made.error().what);
+    else if (const std::string name = points.missing(alone.terms); !name.empty())
+      term.refuse("kind",
+                  fmt::format("it sees the obstacle '{}' of the file: say where that stands in 'learned', obstacles = [{{ "
+                              "name, at }}]",
+                              name));
   }
-  if (const std::string twice = recorded_twice(nominal, out, obstacles); t->sound() && !twice.empty())
+  if (const std::string twice = recorded_twice(nominal, out, points.names); t->sound() && !twice.empty())
     t->refuse("terms",
               fmt::format("two of its coefficients would be recorded as '{}': make one term of those that have it, or let "
                           "them act on other names",
@@ -182,15 +199,15 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
           fmt::format("{}: it was learned on another nominal model: {}; learn anew with this one", name, other));
     out.learned = std::make_shared<const Learned>(std::move(*read));
   }
-  const auto [names, points] = read_points(*t, out.learned.get());
-  const std::optional<AdaptSpec> adapt = read_adapt(*t, control, s, nominal, names);
+  const Points points = read_points(*t, out.learned.get());
+  const std::optional<AdaptSpec> adapt = read_adapt(*t, control, s, nominal, points);
   if ((!name.empty() && !out.learned) || (!out.learned && !adapt)) return std::nullopt;
   look_at_flow(*t, control, s, out, adapt);
   const auto generic = [](const TermSpec& term) { return is_generic(term.kind); };
   if (known.fallback && !(out.learned && std::any_of(out.learned->terms.begin(), out.learned->terms.end(), generic)))
     t->refuse("fallback", "it drops generic terms, of which the file has none: leave it out");
-  known.make = [learned = out.learned, adapt, flow = s.flow, names = names, points = points](const Model& m) {
-    return make_load(m, learned, adapt, flow, names, points);
+  known.make = [learned = out.learned, adapt, flow = s.flow, points](const Model& m) {
+    return make_load(m, learned, adapt, flow, points);
   };
   return out;
 }

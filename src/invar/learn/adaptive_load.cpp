@@ -86,9 +86,8 @@ AdaptiveLoad::AdaptiveLoad(const Model& model, std::unique_ptr<KnownLoad> base, 
            6 * static_cast<int>(model.bodies().size())),
       used_(VecX::Zero(terms_.columns())),
       motion_(model),
-      seen_{Seen{0, Bodies(model.bodies().size()), Accelerations(model.bodies().size()), Load(model)},
-            Seen{0, Bodies(model.bodies().size()), Accelerations(model.bodies().size()), Load(model)},
-            Seen{0, Bodies(model.bodies().size()), Accelerations(model.bodies().size()), Load(model)}},
+      seen_{Seen{0, Bodies(model.bodies().size()), Load(model)}, Seen{0, Bodies(model.bodies().size()), Load(model)},
+            Seen{0, Bodies(model.bodies().size()), Load(model)}},
       moved_(model.bodies().size()),
       measured_(model.bodies().size()),
       a_(measured_),
@@ -134,7 +133,7 @@ double AdaptiveLoad::leverage(const LoadMotion& motion) const { return base_ ? b
 bool AdaptiveLoad::look(const LoadLook& now) {
   std::rotate(seen_.begin(), seen_.begin() + 1, seen_.end());
   Seen& last = seen_[2];
-  last.t = now.t, last.bodies = now.bodies, last.reference = now.reference;
+  last.t = now.t, last.bodies = now.bodies;
   last.acted.port = now.acted.port, last.acted.efforts = now.acted.efforts;
   if (++looks_ < 3) return false;
   return explain(seen_[0], seen_[1], seen_[2]);
@@ -168,7 +167,9 @@ bool AdaptiveLoad::explain(const Seen& before, const Seen& middle, const Seen& a
   return changed;
 }
 
-// Ten numbers of every body become those of the nearest one that there can be.
+// Ten numbers of every body become those of the nearest one that there can be. Bodies that share them make them their own in
+// turn, and what one does harms no other: its matrix of moments (Σ, h; hᵀ, m) gets a Σ that is larger, or a mass that is larger
+// and no h.
 void AdaptiveLoad::make_physical() {
   for (int i = 0; i < terms_.count(); ++i) {
     if (terms_.spec(i).kind != TermKind::Inertia) continue;

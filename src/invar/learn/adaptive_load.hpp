@@ -26,8 +26,10 @@ VecX natural_size(const Model& model, const Terms& terms);
 /// says. Of three looks h apart the middle one is explained,
 ///   d = M a + C ν - F_known - τ,   a = (ν₊ - ν₋)/2h,
 /// with the mean of what acted: no accelerations are measured, and the error is of second order in h. Rows are Bᵀ d = Bᵀ φ c, in
-/// the metric of motion (motion_factor.hpp), so that what joints carry changes nothing. Inertias are the nearest that a body can
-/// have before they are used. Coefficients change in looks only: the same run gives the same bits. No heap after construction.
+/// the metric of motion (motion_factor.hpp), so that what joints carry changes nothing. Columns are those of the measured motion,
+/// because d is what acted there; the law takes their sum at its reference. Inertias are the nearest that all bodies
+/// of a class can have before they are used. Coefficients change in looks only: the same run gives the same bits. No heap after
+/// construction.
 class AdaptiveLoad final : public KnownLoad {
  public:
   /// `base`: what is known before, or null. Refuses terms that are not there, and those that need the inputs of actuators. The
@@ -55,7 +57,6 @@ class AdaptiveLoad final : public KnownLoad {
   struct Seen {
     double t;
     Bodies bodies;
-    Accelerations reference;
     Load acted;  // mean since the look before
   };
   Surroundings around(Instant at, const Accelerations* accelerations) const;

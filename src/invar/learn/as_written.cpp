@@ -4,7 +4,6 @@
 // centre C is that about the edited one E with the moment of its force, m_C = m_E + (E - C) × f.
 #include "invar/learn/as_written.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -98,11 +97,10 @@ Result<double> error_as_written(const ModelSpec& nominal, const Model& model, co
   if (!load) return tl::unexpected(load.error());
   Written written(model, shared, std::move(*load));
   double all = 0, left = 0;
-  for (std::size_t r = 0; r < data.runs.size(); ++r) {
-    if (!runs.empty() && std::find(runs.begin(), runs.end(), static_cast<int>(r)) == runs.end()) continue;
-    for (const DataSample& s : data.runs[r].samples)
+  for (const int r : runs)
+    for (const DataSample& s : data.runs[static_cast<std::size_t>(r)].samples)
       if (!written.add(data, s, all, left).ok()) return std::numeric_limits<double>::infinity();
-  }
+  if (runs.empty()) return std::numeric_limits<double>::quiet_NaN();
   return all > 0 ? std::sqrt(left / all) : 1;
 }
 

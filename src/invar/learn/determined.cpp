@@ -76,7 +76,7 @@ bool generic(const Terms& terms, int column) { return is_generic(terms.spec(term
 
 Determined determined_by(const Terms& terms, const Gram& gram) {
   const auto m = static_cast<std::size_t>(terms.columns());
-  Determined out{std::vector<bool>(m, false), std::vector<bool>(m, false), {}, 0};
+  Determined out{std::vector<bool>(m, false), std::vector<bool>(m, false), {}, 0, {}};
   std::vector<int> acting, silent;
   VecX size = VecX::Zero(terms.columns());
   const double largest = m > 0 ? gram.G.diagonal().maxCoeff() : 0;
@@ -93,6 +93,13 @@ Determined determined_by(const Terms& terms, const Gram& gram) {
   const Pivots pivots = pivoted(C, acting);
   out.rank = pivots.rank;
   for (int k = 0; k < pivots.rank; ++k) out.free[static_cast<std::size_t>(pivots.order[static_cast<std::size_t>(k)])] = true;
+
+  std::vector<Eigen::Index> place(m, 0);  // among those that act
+  for (std::size_t i = 0; i < acting.size(); ++i) place[static_cast<std::size_t>(acting[i])] = static_cast<Eigen::Index>(i);
+  out.factor.resize(static_cast<Eigen::Index>(acting.size()), pivots.rank);
+  for (Eigen::Index k = 0; k < out.factor.rows(); ++k)
+    out.factor.row(place[static_cast<std::size_t>(pivots.order[static_cast<std::size_t>(k)])]) =
+        pivots.L.row(k).head(pivots.rank);
 
   for (const int k : silent)
     if (!generic(terms, k)) out.words.push_back(terms.label(k) + " is not excited");

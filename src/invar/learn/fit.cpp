@@ -5,11 +5,16 @@
 // Strengths are found by walking: each in turn goes up or down by factors of a hundred, then of ten, as long as the held-out runs
 // are explained better. Taking column k away changes the minimum by y_k²/P_kk with P = H⁻¹, and then
 //   y ← y - P_k y_k/P_kk,   P ← P - P_k P_kᵀ/P_kk.
+// Without ridge H may be singular. With C = F Fᵀ over the determined directions, F = Q R, y is sought in the range of Q,
+//   y = P r,   P = Q (Qᵀ H Q)⁻¹ Qᵀ:
+// what no data speak of stays zero. A sparse fit takes a set of independent columns instead, so that one of two that say the same
+// can go.
 #include "invar/learn/fit.hpp"
 
 #include <fmt/format.h>
 
 #include <Eigen/Cholesky>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,15 +27,16 @@ namespace {
 constexpr double kWeakest = 1e-10, kStrongest = 1e4, kStart = 1e-5;
 // A smaller model is as good where it explains the held-out runs this well, relative to the best.
 constexpr double kAsGood = 1.02;
-// Chance explains this much of noise: an error above it is none that was learned from.
-constexpr double kWorthIt = 0.99;
+// A ridge below this is none: sums of the regression are good to 1e-16 times the number of columns.
+constexpr double kNoRidge = 1e-13;
 
 class Fitter {
  public:
   Fitter(const Terms& terms, const Gram& training, const Gram& held_out)
       : terms_(terms), training_(training), held_out_(held_out), scale_(VecX::Zero(terms.columns())) {
-    const Determined determined = determined_by(terms, training);
-    words_ = determined.words, free_ = determined.free, rank_ = determined.rank;
+    Determined determined = determined_by(terms, training);
+    words_ = std::move(determined.words), free_ = std::move(determined.free), rank_ = determined.rank;
+    factor_ = std::move(determined.factor);
     const auto n = static_cast<double>(training.samples);
     for (int k = 0; k < terms.columns(); ++k)
       if (determined.excited[static_cast<std::size_t>(k)]) {
@@ -45,15 +51,27 @@ class Fitter {
     }
   }
 
-  Fit run(const FitOptions& options) {
+  Result<Fit> run(const FitOptions& options) {
     Fit out;
     out.undetermined = words_;
     strengths_ = options.strengths;
     if (strengths_.empty()) choose_strengths();
+    const bool sparse = options.method == FitOptions::Method::Sparse;
     kept_.assign(columns_.size(), true);
+    open_ = rank_ < static_cast<int>(columns_.size()) &&
+            std::any_of(strengths_.begin(), strengths_.end(), [](double s) { return s < kNoRidge; });
+    if (open_ && sparse)
+      for (std::size_t i = 0; i < kept_.size(); ++i) kept_[i] = free_[static_cast<std::size_t>(columns_[i])];
+    if (open_ && options.passive)
+      return fail(ErrorKind::State,
+                  fmt::format("a passive fit without ridge has no one answer: the data do not determine all coefficients ({}); "
+                              "give every term a strength above 0",
+                              words_.empty() ? "generic functions" : words_.front()));
     if (!columns_.empty()) {
-      y_ = solve(strengths_);
-      if (options.method == FitOptions::Method::Sparse) eliminate();
+      if (!invert(sparse))
+        return fail(ErrorKind::Numerics,
+                    "the regression has no solution that could be told from round-off: give its terms larger strengths");
+      if (sparse) eliminate();
       if (options.passive) make_passive();
     }
     out.coefficients = unscaled(y_);
@@ -61,7 +79,7 @@ class Fitter {
     out.kept.assign(static_cast<std::size_t>(terms_.columns()), false);
     for (std::size_t i = 0; i < columns_.size(); ++i) out.kept[static_cast<std::size_t>(columns_[i])] = kept_[i];
     out.training = training_.error(out.coefficients);
-    out.held_out = held_out_.error(out.coefficients);
+    out.held_out = held_out_.samples > 0 ? held_out_.error(out.coefficients) : std::numeric_limits<double>::quiet_NaN();
     say_how_sure(out);
     out.learned = rank_ > 0 && (held_out_.samples > 0 ? out.held_out : out.training) < kWorthIt;
     return out;
@@ -77,6 +95,34 @@ class Fitter {
   }
 
   VecX solve(const std::vector<double>& strengths) const { return system(strengths).llt().solve(r_); }
+
+  // The directions that coefficients may take where data and ridge leave some open, as columns.
+  MatX directions(bool sparse) const {
+    const MatX all = MatX::Identity(r_.size(), r_.size());
+    if (!sparse) return Eigen::HouseholderQR<MatX>(factor_).householderQ() * all.leftCols(factor_.cols());
+    std::vector<Eigen::Index> kept;
+    for (Eigen::Index i = 0; i < r_.size(); ++i)
+      if (kept_[static_cast<std::size_t>(i)]) kept.push_back(i);
+    return all(Eigen::all, kept);
+  }
+
+  // P and y for the strengths at hand; false where there are none.
+  bool invert(bool sparse) {
+    const MatX H = system(strengths_);
+    if (open_) {
+      const MatX Q = directions(sparse);
+      const Eigen::LLT<MatX> solved(Q.transpose() * H * Q);
+      if (solved.info() != Eigen::Success) return false;
+      P_ = Q * solved.solve(MatX(Q.transpose()));
+      y_ = Q * solved.solve(Q.transpose() * r_);
+    } else {
+      const Eigen::LLT<MatX> solved(H);
+      if (solved.info() != Eigen::Success) return false;
+      P_ = solved.solve(MatX::Identity(H.rows(), H.cols()));
+      y_ = solved.solve(r_);
+    }
+    return P_.allFinite() && y_.allFinite();
+  }
 
   VecX unscaled(const VecX& y) const {
     VecX c = VecX::Zero(terms_.columns());
@@ -112,12 +158,12 @@ class Fitter {
   }
 
   void eliminate() {
-    MatX P = system(strengths_).llt().solve(MatX::Identity(C_.rows(), C_.cols()));
+    MatX P = P_;
     VecX y = y_;
     std::vector<bool> kept = kept_;
     std::vector<std::pair<double, std::vector<bool>>> path = {{held_out_.left(unscaled(y)), kept}};
     std::vector<VecX> solutions = {y};
-    for (Eigen::Index left = y.size(); left > 1; --left) {
+    for (auto left = std::count(kept.begin(), kept.end(), true); left > 1; --left) {
       Eigen::Index least = -1;
       double loss = std::numeric_limits<double>::infinity();
       for (Eigen::Index k = 0; k < y.size(); ++k)
@@ -158,10 +204,9 @@ class Fitter {
     const double spare = static_cast<double>(training_.rows) - rank_;
     out.noise = std::sqrt(training_.left(out.coefficients) / std::max(1.0, spare));
     if (columns_.empty()) return;
-    const MatX P = system(strengths_).llt().solve(MatX::Identity(C_.rows(), C_.cols()));
     const auto n = static_cast<double>(training_.samples);
-    for (Eigen::Index i = 0; i < P.rows(); ++i)
-      if (free_[static_cast<std::size_t>(of(i))]) out.deviations[of(i)] = out.noise * std::sqrt(P(i, i) / n) / scale_[of(i)];
+    for (Eigen::Index i = 0; i < P_.rows(); ++i)
+      if (free_[static_cast<std::size_t>(of(i))]) out.deviations[of(i)] = out.noise * std::sqrt(P_(i, i) / n) / scale_[of(i)];
   }
 
   const Terms& terms_;
@@ -171,7 +216,8 @@ class Fitter {
   std::vector<std::string> words_;
   std::vector<bool> free_;
   int rank_ = 0;
-  MatX C_;
+  bool open_ = false;  // no ridge where the data leave directions open
+  MatX factor_, C_, P_;
   VecX r_, y_;
   std::vector<double> strengths_;
   std::vector<bool> kept_;
@@ -198,6 +244,7 @@ Result<Fit> fit(const Terms& terms, const Gram& training, const Gram& held_out, 
     return fail(ErrorKind::State,
                 "strengths are chosen on runs that were held out, and there is one run only; record another one, or name the "
                 "strengths");
+  if (options.method == FitOptions::Method::Sparse && held_out.samples == 0) return fail(ErrorKind::State, kSparseNeedsHeldOut);
   return Fitter(terms, training, held_out).run(options);
 }
 

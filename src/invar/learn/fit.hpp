@@ -21,13 +21,23 @@ struct Fit {
   VecX deviations;                    ///< standard deviation of each, from what is left over; infinite where it is not determined
   std::vector<bool> kept;             ///< per column: took part
   std::vector<double> strengths;      ///< per term, on columns scaled to unit mean square
-  double training = 1, held_out = 1;  ///< √(Σe²/Σd²) in the metric of motion
+  double training = 1, held_out = 1;  ///< √(Σe²/Σd²) in the metric of motion; held_out is NaN where no runs were held out
   double noise = 0;                   ///< N/√kg per freedom: what is left over in training
   std::vector<std::string> undetermined;  ///< which coefficients the data do not tell apart, in words
   bool learned = false;  ///< some coefficient is determined, and the held-out runs are explained better than by nothing
 };
 
-/// Refuses fewer rows than columns where a strength is 0.
+/// What chance explains of noise stays below this: a model that leaves more of the loads than that is none.
+inline constexpr double kWorthIt = 0.99;
+
+/// What a sparse fit says without held-out runs.
+inline constexpr const char* kSparseNeedsHeldOut =
+    "which columns can go is judged on runs that were held out, and there are none; record another run, or take method = "
+    "\"ridge\"";
+
+/// Where a strength is 0, coefficients lie in the directions that the data determine, the others stay nominal; a sparse fit keeps
+/// independent columns. Refused: fewer rows than columns then, and `passive` where the data leave directions open; a sparse fit
+/// without held-out runs.
 Result<Fit> fit(const Terms& terms, const Gram& training, const Gram& held_out, const FitOptions& options = {});
 
 /// Which directions of the coefficients the data do not determine. Columns that others explain to 1e-9 of their mean square are
@@ -38,6 +48,7 @@ struct Determined {
   std::vector<bool> free;     ///< per column: not a combination of columns before it
   std::vector<std::string> words;
   int rank = 0;
+  MatX factor;  ///< excited columns × rank: products of columns of unit mean square are factor factorᵀ to 1e-9
 };
 Determined determined_by(const Terms& terms, const Gram& gram);
 

@@ -162,7 +162,13 @@ Result<void> judge(const Model& model, const DataSet& data, const SamplePiece& p
   const Place& at = places[piece.failed];
   const std::string where = fmt::format("sample {} of run '{}'", at.sample + 1, data.runs[static_cast<std::size_t>(at.run)].name);
   const int body = piece.unanswered >= 0 ? piece.unanswered : piece.verdict.body;
-  if (piece.unanswered >= 0 || piece.verdict.status == Status::NoInertia)
+  if (piece.unanswered < 0 && piece.verdict.status == Status::NoInertia)
+    return fail(
+        ErrorKind::Numerics,
+        fmt::format("{}: {} is free along a direction in which it has no inertia, and what it does there no load says; give "
+                    "it an inertia",
+                    where, body >= 0 ? fmt::format("body '{}'", model.body_name(body)) : std::string("a body")));
+  if (piece.unanswered >= 0)
     return fail(
         ErrorKind::Numerics,
         fmt::format("{}: a term pushes {} along a direction in which it has no inertia and is free, so that nothing can be "

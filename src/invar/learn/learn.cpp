@@ -132,7 +132,32 @@ class Learning {
     };
     const auto alone = Terms::build(model_, few, context_);
     const auto done = fit(*alone, part(training), part(held_out), options);
-    return done ? done->held_out : 1;
+    if (!done) return 1;
+    const auto learned = conclude(nominal_, model_, *alone, *done, data_, {});
+    if (!learned) return 1;
+    return error_as_written(nominal_, model_, *learned, data_, spec_.held_out, context_).value_or(1);
+  }
+
+  // What is written, judged on held-out runs, or on training runs where there are none. Where it explains nothing, though the
+  // regression does, nothing was learned.
+  Result<double> judge(const Fit& done, Learned& learned) const {
+    const bool held_out = !spec_.held_out.empty();
+    const auto written = error_as_written(nominal_, model_, learned, data_, held_out ? spec_.held_out : training_, context_);
+    if (!written || !learned.learned) return written;
+    const char* const loads = held_out ? "held-out loads" : "training loads";
+    const double regression = held_out ? done.held_out : done.training;
+    constexpr const char* kWhy =
+        "inertias had to become those of rigid bodies, or coefficients were cut at zero; name in 'on' what is really unknown";
+    if (!(*written < kWorthIt)) {
+      forget(learned);
+      learned.notes.push_back(fmt::format("what could be written leaves {:.3g} of the {}, the regression {:.3g}: {}", *written,
+                                          loads, regression, kWhy));
+      return 1;
+    }
+    if (*written > 1.1 * regression + 1e-4)
+      learned.notes.push_back(
+          fmt::format("what is written leaves {:.3g} of the {}, the regression {:.3g}: {}", *written, loads, regression, kWhy));
+    return written;
   }
 
   Result<LearnResult> result(const Terms& terms, const Gram& training, const Gram& held_out, Fit done) {
@@ -160,16 +185,10 @@ class Learning {
         const auto alone = Terms::build(model_, {t}, context_);
         t.domain = domain_of(static_cast<const FeatureTerm&>(alone->term(0)), data_, training_);
       }
-    if (auto written = error_as_written(nominal_, model_, out.learned, data_, spec_.held_out, context_))
+    if (auto written = judge(done, out.learned))
       out.written = *written;
     else
       return tl::unexpected(written.error());
-    if (out.learned.learned && out.written > 1.1 * done.held_out + 1e-4)
-      out.learned.notes.push_back(
-          fmt::format("what is written leaves {:.3g} of the held-out loads, the regression {:.3g}: inertias had to become those "
-                      "of rigid bodies, or "
-                      "coefficients were cut at zero; name in 'on' what is really unknown",
-                      out.written, done.held_out));
     out.fit = std::move(done);
     for (int i = 0; i < terms.count(); ++i) out.terms.push_back(terms.spec(i));
     out.training = training_, out.held_out = spec_.held_out;

@@ -26,8 +26,8 @@ struct LearnResult {
   std::vector<TermSpec> terms;             ///< as they were fitted: with sizes and hidden layers
   std::vector<int> training, held_out;     ///< runs of the data
   std::vector<std::string> labels, units;  ///< per column of the fit
-  double written = 1;                      ///< held-out error of edits and load as they are written
-  double identified = 1;                   ///< held-out error with inertias and joints alone; 1 where no such term is there
+  double written = 1;  ///< error of edits and load as they are written, on held-out runs, or training runs where there are none
+  double identified = 1;  ///< the same with inertias and joints alone; 1 where no such term is there, or no held-out run
   bool interrupted = false;
 };
 

@@ -176,45 +176,95 @@ class Conclusion {
 
 }  // namespace
 
+namespace {
+
+// Frames with the axis of the joint along that of its kind.
+NominalNumbers::Ends ends_of(const Joint& j) {
+  return {j.parent == kWorld ? Pose{} : Pose{normalized(j.X_PF.q * j.turn), j.X_PF.p}, {normalized(j.X_CM.q * j.turn), j.X_CM.p}};
+}
+
+}  // namespace
+
 NominalNumbers numbers_of(const Model& model) {
   NominalNumbers out;
   for (const Body& b : model.bodies()) out.inertias.push_back(b.inertia);
-  for (const Joint& j : model.joints()) out.passives.push_back(j.passive);
+  for (const Joint& j : model.joints()) {
+    out.passives.push_back(j.passive);
+    out.ends.push_back(ends_of(j));
+  }
+  out.gravity = model.gravity().norm();
   return out;
 }
 
+namespace {
+
+constexpr double kSame = 1e-6;  // of the sizes of numbers
+
+bool same(double here, double there, double size) { return std::abs(here - there) <= kSame * size; }
+
+bool same(const Pose& here, const Pose& there, double length) {
+  return same((here.p - there.p).norm(), 0, length) && same(here.q.angularDistance(there.q), 0, 1);
+}
+
+std::string other_inertia(const Body& body, const Inertia& there, double length) {
+  const Inertia& here = body.inertia;
+  if (!same(here.mass, there.mass, there.mass))
+    return fmt::format("'{}' weighs {:g} kg here and weighed {:g} kg there", body.name, here.mass, there.mass);
+  if (!same((here.p_BC - there.p_BC).norm(), 0, length))
+    return fmt::format("the centre of mass of '{}' lies {:.3g} m beside the one there", body.name,
+                       (here.p_BC - there.p_BC).norm());
+  if (!same((here.I_C - there.I_C).norm(), 0, there.I_C.norm()))
+    return fmt::format("the moments of inertia of '{}' are other ones than there", body.name);
+  return {};
+}
+
+std::string other_passive(const Joint& joint, const std::vector<Passive>& passives) {
+  if (passives.size() != joint.passive.size()) return fmt::format("joint '{}' is of another kind than there", joint.name);
+  for (std::size_t k = 0; k < passives.size(); ++k) {
+    const Passive &here = joint.passive[k], &there = passives[k];
+    // A rate without friction says nothing.
+    const double rate = here.friction != 0 ? here.friction_velocity : there.friction_velocity;
+    const std::tuple<const char*, double, double> numbers[] = {{"stiffness", here.stiffness, there.stiffness},
+                                                               {"rest", here.rest, there.rest},
+                                                               {"damping", here.damping, there.damping},
+                                                               {"friction", here.friction, there.friction},
+                                                               {"friction_velocity", rate, there.friction_velocity}};
+    for (const auto& [what, x, y] : numbers)
+      if (!same(x, y, std::abs(y)))
+        return fmt::format("the {} of joint '{}' is {:g} here and was {:g} there", what, joint.name, x, y);
+  }
+  return {};
+}
+
+std::string other_end(const Joint& joint, const NominalNumbers::Ends& there, double length) {
+  const NominalNumbers::Ends here = ends_of(joint);
+  const auto says = [&](const char* body) {
+    return fmt::format("joint '{}' is at another place of its {} body than there, or along other axes", joint.name, body);
+  };
+  if (!same(here.in_parent, there.in_parent, length)) return says("parent");
+  return same(here.in_child, there.in_child, length) ? std::string() : says("child");
+}
+
+}  // namespace
+
 std::string other_number(const Learned& learned, const Model& model) {
-  const auto is = [](double here, double there, double size) { return std::abs(here - there) <= 1e-6 * size; };
-  for (const Body& b : model.bodies()) {
-    const auto i =
-        static_cast<std::size_t>(std::find(learned.bodies.begin(), learned.bodies.end(), b.name) - learned.bodies.begin());
-    if (i == learned.bodies.size()) continue;
-    const Inertia &here = b.inertia, &there = learned.nominal.inertias[i];
-    if (!is(here.mass, there.mass, there.mass))
-      return fmt::format("'{}' weighs {:g} kg here and weighed {:g} kg there", b.name, here.mass, there.mass);
-    if (!is((here.p_BC - there.p_BC).norm(), 0, model.length()))
-      return fmt::format("the centre of mass of '{}' lies {:.3g} m beside the one there", b.name,
-                         (here.p_BC - there.p_BC).norm());
-    if (!is((here.I_C - there.I_C).norm(), 0, there.I_C.norm()))
-      return fmt::format("the moments of inertia of '{}' are other ones than there", b.name);
-  }
+  const NominalNumbers& there = learned.nominal;
+  const auto place = [](const std::vector<std::string>& names, const std::string& name) {
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  };
+  for (const Body& b : model.bodies())
+    if (const std::size_t i = place(learned.bodies, b.name); i < learned.bodies.size())
+      if (std::string other = other_inertia(b, there.inertias[i], model.length()); !other.empty()) return other;
   for (const Joint& j : model.joints()) {
-    const auto i =
-        static_cast<std::size_t>(std::find(learned.joints.begin(), learned.joints.end(), j.name) - learned.joints.begin());
+    const std::size_t i = place(learned.joints, j.name);
     if (i == learned.joints.size()) continue;
-    if (learned.nominal.passives[i].size() != j.passive.size())
-      return fmt::format("joint '{}' is of another kind than there", j.name);
-    for (std::size_t k = 0; k < j.passive.size(); ++k) {
-      const Passive &here = j.passive[k], &there = learned.nominal.passives[i][k];
-      const std::tuple<const char*, double, double> numbers[] = {{"stiffness", here.stiffness, there.stiffness},
-                                                                 {"rest", here.rest, there.rest},
-                                                                 {"damping", here.damping, there.damping},
-                                                                 {"friction", here.friction, there.friction}};
-      for (const auto& [what, x, y] : numbers)
-        if (!is(x, y, std::abs(y)))
-          return fmt::format("the {} of joint '{}' is {:g} here and was {:g} there", what, j.name, x, y);
-    }
+    if (std::string other = other_passive(j, there.passives[i]); !other.empty()) return other;
+    if (there.ends.empty()) continue;
+    if (std::string other = other_end(j, there.ends[i], model.length()); !other.empty()) return other;
   }
+  if (there.ends.empty() && !learned.joints.empty()) return "how long its links were is not told";
+  if (const double g = model.gravity().norm(); !there.ends.empty() && !same(g, there.gravity, std::max(g, there.gravity)))
+    return fmt::format("gravity is {:g} m/s² here and was {:g} m/s² there", g, there.gravity);
   return {};
 }
 
@@ -231,7 +281,7 @@ Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Ter
   out.undetermined = fit.undetermined;
   out.learned = fit.learned;
   if (!out.learned) {
-    out.notes.emplace_back(kNothingLearned);
+    forget(out);
     return out;
   }
   if (!fit.coefficients.allFinite())
@@ -247,8 +297,14 @@ Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Ter
 Learned without_load(Learned learned) {
   learned.terms.clear(), learned.counts.clear(), learned.labels.clear(), learned.units.clear();
   learned.coefficients.resize(0);
-  learned.bound.reset();  // it was of a loop with the load
+  learned.bound.reset(), learned.largest_remainder = std::nan("");  // they were of a loop with the load
   return learned;
+}
+
+void forget(Learned& learned) {
+  learned = without_load(std::move(learned));
+  learned.edits.clear(), learned.learned = false;
+  learned.notes.emplace_back(kNothingLearned);
 }
 
 }  // namespace invar

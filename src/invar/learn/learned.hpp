@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cmath>
 #include <optional>
 
 #include "invar/control/remainder.hpp"
@@ -25,6 +26,12 @@ struct Provenance {
 struct NominalNumbers {
   std::vector<Inertia> inertias;               ///< per body
   std::vector<std::vector<Passive>> passives;  ///< per joint and freedom
+  /// Where a joint is: its frames in the body frames of its parent (identity for the World, where they turn along) and its child.
+  struct Ends {
+    Pose in_parent, in_child;
+  };
+  std::vector<Ends> ends;  ///< per joint; empty: the file does not tell
+  double gravity = 0;      ///< m/s², its size; told with `ends`
 };
 NominalNumbers numbers_of(const Model& model);
 
@@ -45,7 +52,8 @@ struct Learned {
   std::vector<std::string> notes;         ///< what was done to coefficients on the way
   bool learned = false;                   ///< false: the data say nothing; there are no edits and no load then
   std::optional<RemainderBound> bound;
-  std::vector<std::string> bound_loop;  ///< the loop that it is of: "gains.rate = 20", …; empty: nobody knows
+  std::vector<std::string> bound_loop;      ///< the loop that it is of: "gains.rate = 20", …; empty: nobody knows
+  double largest_remainder = std::nan("");  ///< of the runs that the bound was found from, N/sqrt(kg); NaN: not told
 };
 
 /// Makes both parts of a fit. Coefficients of joints that would make a damping, friction or stiffness negative are cut at zero,
@@ -57,11 +65,14 @@ Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Ter
 /// none. Bodies and joints that only one of them has are passed over.
 std::string other_number(const Learned& learned, const Model& model);
 
+/// Makes it one that learned nothing: no edits, no load, and the sentence that says so.
+void forget(Learned& learned);
+
 /// Its edits alone: what an identification of inertias, friction and springs gives.
 Learned without_load(Learned learned);
 
 /// The sentence of a model that learned nothing.
 inline constexpr const char* kNothingLearned =
-    "the data excite nothing that the terms could explain: nothing was learned, and the nominal model stays as it is";
+    "the terms explain nothing of the data: nothing was learned, and the nominal model stays as it is";
 
 }  // namespace invar

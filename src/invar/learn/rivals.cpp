@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "invar/base/random.hpp"
+#include "invar/learn/as_written.hpp"
 #include "invar/learn/domain.hpp"
 #include "invar/learn/term/fourier.hpp"
 #include "invar/learn/turned.hpp"
@@ -111,35 +112,38 @@ Result<Errors> Rivals::of_terms(const std::vector<TermSpec>& terms, long samples
   if (terms.size() != spec_.terms.size()) spec.fit.strengths.clear();
   auto learned = learn(nominal_, model_, data, spec, actuators_);
   if (!learned) return tl::unexpected(learned.error());
-  const auto built = Terms::build(model_, learned->terms, {data_.obstacle_names, actuators_});
-  auto judges = sums(model_, *built, data_, division_.judges);
+  const TermContext context{data_.obstacle_names, actuators_};
+  const auto unseen = error_as_written(nominal_, model_, learned->learned, data_, division_.judges, context);
+  if (!unseen) return tl::unexpected(unseen.error());
+  const auto judges = sums(model_, *Terms::build(model_, learned->terms, context), data_, division_.judges);
   if (!judges) return tl::unexpected(judges.error());
   Errors out;
-  out.samples = learned->learned.from.samples, out.columns = built->columns();
-  out.held_out = learned->fit.held_out, out.unseen = judges->error(learned->fit.coefficients);
-  auto there = in_turned_worlds(*learned, terms);
+  out.samples = learned->learned.from.samples, out.columns = static_cast<int>(learned->labels.size());
+  out.held_out = learned->fit.held_out, out.unseen = *unseen;
+  out.regression = judges->error(learned->fit.coefficients);
+  auto there = in_turned_worlds(learned->learned, terms);
   if (!there) return tl::unexpected(there.error());
   out.turned = *there;
   return out;
 }
 
-// Measured, not promised: model and data are turned.
-Result<double> Rivals::in_turned_worlds(const LearnResult& learned, const std::vector<TermSpec>& terms) const {
-  double left = 0, all = 0;
-  if (std::any_of(terms.begin(), terms.end(), on_actuators)) return std::nan("");
-  DataSet judges = data_;
-  judges.runs.clear();
-  for (const int r : division_.judges) judges.runs.push_back(data_.runs[static_cast<std::size_t>(r)]);
+// Measured, not promised: model and data are turned. What the nominal model leaves over weighs the same in all Worlds.
+Result<double> Rivals::in_turned_worlds(const Learned& learned, const std::vector<TermSpec>& terms) const {
+  if (std::any_of(terms.begin(), terms.end(), on_actuators) || division_.worlds.empty()) return std::nan("");
+  double squares = 0;
   for (const Quat& q : division_.worlds) {
-    const auto model = Model::build(turned(nominal_, q));
+    const ModelSpec spec = turned(nominal_, q);
+    const auto model = Model::build(spec);
     if (!model) return tl::unexpected(model.error());
-    const auto there = Terms::build(*model, learned.terms, {data_.obstacle_names, actuators_});
+    DataSet judges = data_;
+    judges.runs.clear();
+    for (const int r : division_.judges) judges.runs.push_back(data_.runs[static_cast<std::size_t>(r)]);
+    const auto there = error_as_written(spec, *model, learned, turned(std::move(judges), q),
+                                        first_numbers(division_.judges.size()), {data_.obstacle_names, actuators_});
     if (!there) return tl::unexpected(there.error());
-    auto sum = sums(*model, *there, turned(judges, q), {});
-    if (!sum) return tl::unexpected(sum.error());
-    left += sum->left(learned.fit.coefficients), all += sum->dd;
+    squares += *there * *there;
   }
-  return all > 0 ? std::sqrt(left / all) : std::nan("");
+  return std::sqrt(squares / static_cast<double>(division_.worlds.size()));
 }
 
 Result<Errors> Rivals::of_raw(const RawRival& rival, const std::vector<TermSpec>& beside, long samples) const {
@@ -189,7 +193,7 @@ Result<Errors> Rivals::of_raw(const RawRival& rival, const std::vector<TermSpec>
   if (!done) return tl::unexpected(done.error());
   Errors out;
   out.samples = fitted.samples / static_cast<long>(worlds.size()), out.columns = here.columns();
-  out.held_out = done->held_out, out.unseen = judges->error(done->coefficients);
+  out.held_out = done->held_out, out.unseen = out.regression = judges->error(done->coefficients);
   double left = 0, all = 0;
   for (const Quat& q : division_.worlds) {
     auto there = sums(model_, terms(q), data_, division_.judges);

@@ -29,11 +29,14 @@ struct Division {
   std::vector<Quat> worlds;             ///< turned ones in which what was learned is judged, too, without new data
 };
 
-/// Errors on the runs that judge, √(Σ|d - φc|²_A / Σ|d|²_A), in the World of the data and in turned ones (all together).
+/// Errors on the runs that judge, √(Σ|d_w|²_A / Σ|d|²_A), in the World of the data and in turned ones (all together): of terms
+/// what their edits and load leave over as they are written (as_written.hpp), of functions of World components, which nobody
+/// writes, what the regression leaves over. `held_out` and `regression`, on the runs that judge, are those of the regression:
+/// like is compared with like by these.
 struct Errors {
   long samples = 0;  ///< fitted
   int columns = 0;
-  double held_out = 1, unseen = 1, turned = 1;
+  double held_out = 1, unseen = 1, turned = 1, regression = 1;
 };
 
 /// Fits terms, or functions of World components beside terms, to so many samples of the training runs (0: all) and judges them.
@@ -50,7 +53,7 @@ class Rivals {
  private:
   DataSet chosen(long samples) const;
   Result<Gram> sums(const Model& model, const Terms& terms, const DataSet& data, const std::vector<int>& runs) const;
-  Result<double> in_turned_worlds(const LearnResult& learned, const std::vector<TermSpec>& terms) const;
+  Result<double> in_turned_worlds(const Learned& learned, const std::vector<TermSpec>& terms) const;
 
   const ModelSpec& nominal_;
   const Model& model_;
@@ -77,7 +80,7 @@ struct Worth {
 
 /// What follows from it for whoever has to choose, in one or two sentences.
 std::string advice(const Worth& worth);
-/// Whether the advice is to take what was learned, as it is or a part of it.
+/// Whether what is written of all terms explains anything on the runs that judge: the advice is to take it, or a part of it.
 bool pays(const Worth& worth);
 
 struct WorthOptions {

@@ -24,10 +24,12 @@ struct ColumnEntry {
 };
 
 /// What may act beyond the model: wrenches that are linear in a few coefficients, made of Bodies and of vectors that turn with
-/// the World. So what was learned in one World holds in every other.
+/// the World. So what was learned in one World holds in every turned one.
 /// Velocities are those of the Bodies given: who wants the term at reference velocities passes Bodies that have them.
-/// Laws: in a turned (or mirrored) World the wrenches are the turned (mirrored) ones, moments axial; add is Σ coefficient ·
-/// entry. No heap in `add`; none in `list` once `out` is large enough.
+/// Laws: in a turned World the wrenches are the turned ones; add is Σ coefficient · entry. In a mirrored World they are the
+/// mirrored ones, moments axial, where a column may change its sign (first moments across the mirror, products of inertia,
+/// offsets of turns); functions of body components (fourier, network) know left from right, and are others there. No heap in
+/// `add`; none in `list` once `out` is large enough.
 class Term {
  public:
   virtual ~Term() = default;

@@ -53,7 +53,7 @@ class Judgement {
     const bool beside = !others.empty();
     planned_ = counts_.size() * (known.empty() || !beside ? 1 : 2) + static_cast<std::size_t>(options_.raw) + 2 * counts_.size();
     Contender nothing{"nothing learned", "", {}};
-    for (const long n : counts_) nothing.curve.push_back({n, 0, 1, 1, 1});
+    for (const long n : counts_) nothing.curve.push_back({n, 0, 1, 1, 1, 1});
     out_.contenders.push_back(std::move(nothing));
     if (!known.empty() && beside)
       if (auto done = follow(kModelTerms, known); !done) return tl::unexpected(done.error());
@@ -156,7 +156,6 @@ namespace {
 
 // Differences below this are chance: other seeds of the noise give as much.
 constexpr double kAlike = 1.1;
-constexpr double kNothing = 0.99;  // left over by what explains nothing
 
 double last(const Worth& worth, const std::string& name, double Errors::* what = &Errors::unseen) {
   for (const Contender& c : worth.contenders)
@@ -166,7 +165,7 @@ double last(const Worth& worth, const std::string& name, double Errors::* what =
 
 }  // namespace
 
-bool pays(const Worth& worth) { return last(worth, kAllTerms) < kNothing; }
+bool pays(const Worth& worth) { return last(worth, kAllTerms) < kWorthIt; }
 
 std::string advice(const Worth& worth) {
   const double all = last(worth, kAllTerms), known = last(worth, kModelTerms);
@@ -178,7 +177,8 @@ std::string advice(const Worth& worth) {
     out += fmt::format("; inertias and joints alone leave {:.3f}, so take those terms alone", known);
   else if (known < 1e9)
     out += fmt::format(", inertias and joints alone {:.3f}", known);
-  if (raw * kAlike < all)
+  // A term is missing where the regression explains less; what cannot be written is no term's fault.
+  if (raw * kAlike < last(worth, kAllTerms, &Errors::regression))
     out += fmt::format(
         "; functions of World components leave {:.3f} here, so a term is missing (in a turned World they leave {:.3f})", raw,
         std::min(last(worth, kRaw, &Errors::turned), last(worth, kRawCopies, &Errors::turned)));

@@ -16,6 +16,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostRows = 400;  // of coefficients
+constexpr const char* kNoBound =
+    "None is known yet: `invar calibrate SCENARIO… --into FILE.learned.json` drives runs of one family with the learned model "
+    "and "
+    "writes the bound into it; `invar learn` then shows it here.";
 
 std::string number(double x, const char* infinite = "–") { return std::isfinite(x) ? fmt::format("{:.3g}", x) : infinite; }
 
@@ -34,10 +38,12 @@ Json curves_of(const Worth& worth) {
 }
 
 Json errors_figure(const Worth& worth) {
-  Json out = figure(
-      "Errors on unseen runs",
-      "√(Σ|d − φc|²_A / Σ|d|²_A): the part of what the nominal model leaves over that is still left over, in the metric of "
-      "motion, over the samples that were fitted. Turned Worlds: the same coefficients, all samples, without new data.");
+  Json out =
+      figure("Errors on unseen runs",
+             "√(Σ|d_w|²_A / Σ|d|²_A): the part of what the nominal model leaves over that is still left over by what is written "
+             "(of World components, which nobody writes, by the regression), in the metric of motion, over the samples that were "
+             "fitted. "
+             "Turned Worlds: the same numbers, all samples, without new data.");
   out["panels"].push_back({{"title", "Learning curves"},
                            {"x", "samples fitted"},
                            {"y", "error on unseen runs"},
@@ -82,6 +88,26 @@ Json sentences(const std::string& name, const std::string& caption, const std::v
   return out;
 }
 
+// How a bound on the loop's remainder was found, or the command that finds one.
+Json bound_figure(const Learned& learned) {
+  const auto& bound = learned.bound;
+  const char* const name = "Bound on the remainder in a loop";
+  const char* const caption =
+      "d̄: a new run of the family that was driven to calibrate keeps |e|_A, all that the law's error equation does not say, "
+      "below "
+      "it, with this confidence.";
+  if (!bound) return sentences(name, caption, {kNoBound});
+  Json out = figure(name, caption), rows = Json::array();
+  const auto row = [&](const char* label, const std::string& cell) { rows.push_back({{"label", label}, {"cells", {cell}}}); };
+  row("bound, N/√kg", number(bound->most));
+  row("confidence", number(bound->confidence));
+  row("runs", fmt::format("{}", bound->runs));
+  row("largest remainder of these runs, N/√kg", number(learned.largest_remainder, "not told"));
+  row("settling that is not judged, s", number(bound->after));
+  out["table"] = {{"columns", {""}}, {"rows", rows}};
+  return out;
+}
+
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& n : names) out += (out.empty() ? "" : ", ") + n;
@@ -108,6 +134,7 @@ std::string learn_page_data(const LearnResult& r, const Worth& worth, const std:
   if (!r.learned.undetermined.empty())
     figures.push_back(sentences("What the data do not determine", "These directions of the coefficients stay nominal.",
                                 r.learned.undetermined));
+  figures.push_back(bound_figure(r.learned));
   figures.push_back(coefficients_figure(r));
   std::vector<std::string> notes = r.learned.notes;
   if (worth.held_out_judged)
@@ -115,7 +142,8 @@ std::string learn_page_data(const LearnResult& r, const Worth& worth, const std:
         "The runs that judge are those on which strengths were chosen: errors are a little too good. Name runs with judges = "
         "true.");
   if (worth.interrupted || r.interrupted) notes.push_back("Interrupted: this is what was complete.");
-  const bool doubt = !r.learned.learned || !pays(worth) || worth.interrupted || r.interrupted;
+  const bool unworthy = worth.contenders.size() > 1 && !pays(worth);
+  const bool doubt = !r.learned.learned || unworthy || worth.interrupted || r.interrupted;
   const Json study = {{"level", doubt ? "doubt" : "held"},
                       {"text", r.learned.learned ? advice(worth) : kNothingLearned},
                       {"facts", facts_of(r, worth)},
