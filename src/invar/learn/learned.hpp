@@ -56,8 +56,9 @@ Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Ter
 /// none. Bodies and joints that only one of them has are passed over.
 std::string other_number(const Learned& learned, const Model& model);
 
-/// Its edits alone: what an identification of inertias, friction and springs gives.
-Learned without_load(Learned learned);
+/// What an identification of inertias, friction and springs gives: its edits, and of its load what joints do (friction at
+/// several smoothing rates, offsets without a spring). No drag, obstacles, actuators and generic terms, and no bound.
+Learned identified(const Learned& learned);
 
 /// The sentence of a model that learned nothing.
 inline constexpr const char* kNothingLearned =
