@@ -75,6 +75,8 @@ struct AdvisedLoop {
   /// Geometric means over the judges, which differ in how much they move; infinite where one run failed.
   double error() const;
   double jitter() const;
+  /// How many judges' loops keep the margin with these gains.
+  int keeping() const;
 };
 
 struct Advice {
