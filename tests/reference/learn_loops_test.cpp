@@ -183,12 +183,13 @@ TEST(SampledLoop, ObserverWinsWhereNobodyMeasuresTheFlow) {
   EXPECT_LT(watched.error, 0.7 * told.error);
 }
 
-// And the advice says so: it takes the observer, though gains are searched for a learned load as well.
+// And the advice says so: it takes the observer, though gains are searched for a learned load as well. The search has to get
+// there: its coarse grid ends at observers of 25 /s, which leave 1.24 mm where learned + integral leaves 1.02 mm.
 TEST(SampledLoop, AdviceTakesTheObserverWhereNobodyMeasuresTheFlow) {
   AdviseOptions o;
   o.controller = "arm", o.after = 4, o.threads = 2, o.most_observer = kObserver;
-  o.ways = {kIntegral, {Knows::Nominal, false, true}, kLearnedIntegral};
-  o.budget = whole() ? 90 : 8;
+  o.ways = {{Knows::Nominal, false, true}, kLearnedIntegral};
+  o.budget = whole() ? 90 : 40;
   const auto found = advise(maker(taught(Plant{}, seed(17735)), Water::Guessed, whole() ? 8 : 6), o);
   ASSERT_TRUE(found) << found.error().text();
   const std::string words = sentence(*found, true);
