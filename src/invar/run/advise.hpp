@@ -11,8 +11,8 @@ namespace invar {
 struct LoopWay {
   enum class Knows {
     Nominal,     ///< the nominal model alone
-    Identified,  ///< with the learned edits: inertias, friction, springs
-    Learned,     ///< with these, and the learned load
+    Identified,  ///< with what was learned about inertias and joints
+    Learned,     ///< with all that was learned
   };
   Knows knows = Knows::Nominal;
   bool integral = false, observer = false;
