@@ -78,6 +78,22 @@ void print_text(const Calibration& found, const Arguments& args) {
         args.confidence, found.scores.size());
 }
 
+// A bound is that of the loops it was found in: all of them have this learned model, whole and with nothing that adapts.
+Result<void> drove_with(const std::string& file, const Scenario& s, const std::string& controller) {
+  for (const ControllerSpec& c : s.controllers) {
+    if (!controller.empty() && c.name != controller) continue;
+    std::error_code none;
+    if (!c.learned_file.empty() && std::filesystem::equivalent(c.learned_file, file, none)) continue;
+    return fail(
+        ErrorKind::Scenario,
+        fmt::format("controller '{}' does not take all of {}, so that its bound says nothing about loops that do: give it "
+                    "learned = {{ file = … }} with that file, its load and no 'adapt', or leave out --into",
+                    c.name, file),
+        s.path);
+  }
+  return {};
+}
+
 void calibrate_verb(const Arguments& args, Context& context) {
   if (const auto fine = all_differ(args.scenarios); !fine) return report(fine.error(), context);
   std::vector<Scenario> family;
@@ -95,6 +111,9 @@ void calibrate_verb(const Arguments& args, Context& context) {
   Result<LoopFigures> loop;
   if (!args.into.empty()) loop = loop_of(args);
   if (!loop) return report(loop.error(), context);
+  for (const Scenario& s : family)
+    if (const auto fine = args.into.empty() ? Result<void>() : drove_with(args.into, s, args.controller); !fine)
+      return report(fine.error(), context);
   ProgressLine line(context);
   RunOptions options;
   options.stop = &stop_on_signal();

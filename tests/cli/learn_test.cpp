@@ -157,6 +157,31 @@ TEST(Learn, SaysThatAnAdviceWasInterrupted) {
   }
 }
 
+// The shipped arm under water, whose payload is attached when the run begins. Where nobody measures the gusts an observer is
+// taken, and no learned load; the sentence says why. A load that is let go on the way makes another mechanism.
+TEST(Learn, AdvisesAnObserverWhereNobodyMeasuresTheFlow) {
+  const Folder folder;
+  const std::string learned = source_path("learn/underwater_arm.learned.json");
+  std::string text = read_file(source_path("scenarios/underwater_arm.toml"));
+  const std::size_t meter = text.find("measured = ");
+  ASSERT_NE(meter, std::string::npos);
+  text.erase(meter, text.find('\n', meter) - meter);
+  for (const char* above : {"../models", "../learn"}) text.replace(text.find(std::string("\"") + above) + 1, 2, source_path());
+  write_file(folder / "s.toml", text);
+  const Ended e = invar({"learn", learned, "--advise", folder / "s.toml", "--budget", "4", "--json"});
+  ASSERT_EQ(e.code, 0) << e.err;
+  const json loops = json::parse(e.out)["loops"];
+  ASSERT_TRUE(loops["take"].is_string()) << e.out;
+  const std::string take = loops["take"], advice = loops["advice"];
+  EXPECT_TRUE(take.ends_with("observer") && !take.starts_with("learned")) << take;
+  EXPECT_TRUE(has(advice, "take " + take) && has(advice, "a learned load is not needed here")) << advice;
+  EXPECT_TRUE(has(advice, "nobody measures the flow, whose force it cannot tell")) << advice;
+  const Ended later =
+      invar({"learn", learned, "--advise", source_path("scenarios/chain_in_gusts.toml"), "--budget", "4", "--json"});
+  EXPECT_EQ(later.code, 2);
+  EXPECT_TRUE(has(later.err, "leave out the edit 'detach 'load''")) << later.err;
+}
+
 // The pendulum under law II without ticks: there is no jitter then.
 std::string swung(const std::string& learned) {
   return "model = 'model.toml'\n[time]\nend = 2.2\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[[control]]\nname = 'c'\nlaw = "

@@ -3,12 +3,16 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cli/program.hpp"
+#include "invar/io/learned_file.hpp"
+#include "invar/io/model_file.hpp"
 #include "support/folder.hpp"
 #include "support/places.hpp"
+#include "support/reference_loop.hpp"
 
 namespace invar::testing {
 namespace {
@@ -157,17 +161,18 @@ TEST(CalibrateVerb, RefusesAFamilyThatSettlesForDifferentTimes) {
   EXPECT_TRUE(has(e.err, "settling takes 0.6 s here and 0.5 s in")) << e.err;
 }
 
+// A learned model of the pendulum that changes nothing about it.
+std::string learned_pendulum(const Folder& folder, const char* name) {
+  EXPECT_TRUE(write_learned_file(folder / name, *learned_by_hand(*read_model_file(source_path("models/pendulum.toml")), {}, {})));
+  return folder / name;
+}
+
 TEST(CalibrateVerb, WritesTheBoundIntoALearnedModel) {
   const Folder folder;
-  const std::string file =
-      written(folder, "p.learned.json",
-              "{\"invar_learned\": 2, \"model\": \"pendulum\", \"bodies\": [], \"joints\": [], \"learned\": false, \"nominal\": "
-              "{\"inertias\": [], \"passives\": []}, \"obstacles\": [], \"inputs\": [], \"edits\": [], \"load\": [], \"from\": "
-              "{\"data\": \"0000000000000000\", \"seed\": "
-              "\"0000000000000001\", \"training\": [], \"held_out\": [], \"samples\": 0, \"window\": 0, \"strengths\": [], "
-              "\"training_error\": 1, \"held_out_error\": 1, \"noise\": 0}, \"undetermined\": [], \"notes\": []}");
-  const std::string run =
-      written(folder, "run.toml", pendulum(15, "bound = { after = 0.5 }") + "[[effort]]\njoint = 'hinge'\nvalue = 1\n");
+  const std::string file = learned_pendulum(folder, "p.learned.json");
+  const std::string run = written(folder, "run.toml",
+                                  pendulum(15, "bound = { after = 0.5 }\nlearned = { file = 'p.learned.json' }") +
+                                      "[[effort]]\njoint = 'hinge'\nvalue = 1\n");
   const Ended e = invar({"calibrate", run, "--confidence", "0.5", "--into", file, "--json"});
   ASSERT_EQ(e.code, 0) << e.err;
   const json bound = json::parse(read_file(file))["bound"];
@@ -186,6 +191,40 @@ TEST(CalibrateVerb, WritesTheBoundIntoALearnedModel) {
   const Ended none = invar({"calibrate", run, "--confidence", "0.5", "--into", folder / "nowhere.json"});
   EXPECT_EQ(none.code, 2);
   EXPECT_EQ(none.out, "") << "said before the first run";
+}
+
+// A bound is that of the loops it was found in: one run of the family without the learned model, with another one, with less or
+// more of it, and the file stays as it is.
+TEST(CalibrateVerb, WritesNoBoundOfOtherLoopsIntoALearnedModel) {
+  const Folder folder;
+  const std::string file = learned_pendulum(folder, "p.learned.json"), before = read_file(file);
+  learned_pendulum(folder, "other.learned.json");
+  const std::string good =
+      written(folder, "good.toml", pendulum(15, "bound = { after = 0.5 }\nlearned = { file = 'p.learned.json' }"));
+  for (const char* learned :
+       {"", "learned = { file = 'other.learned.json' }", "learned = { file = 'p.learned.json', load = false }"}) {
+    const std::string bad = written(folder, "bad.toml", pendulum(15, std::string("bound = { after = 0.5 }\n") + learned));
+    const Ended e = invar({"calibrate", good, bad, "--confidence", "0.5", "--into", file});
+    EXPECT_EQ(e.code, 2) << learned;
+    EXPECT_EQ(e.out, "") << "said before the first run";
+    EXPECT_TRUE(has(e.err, "bad.toml: ") && has(e.err, "controller 'c' does not take all of")) << e.err;
+    EXPECT_EQ(read_file(file), before);
+  }
+  // The same file by another name is the same file.
+  EXPECT_EQ(invar({"calibrate", good, "--confidence", "0.5", "--into",
+                   folder / "../" + std::filesystem::path(file).parent_path().filename().string() + "/p.learned.json"})
+                .code,
+            0);
+}
+
+// What is attached at the start belongs to the plant; what is let go on the way is refused by name.
+TEST(MarginVerb, MeasuresShippedScenariosWhosePayloadIsAnEdit) {
+  const Ended held = invar({"margin", scenario("underwater_arm")});
+  EXPECT_EQ(held.code, 0) << held.out << held.err;
+  EXPECT_TRUE(has(held.out, "margin kept")) << held.out;
+  const Ended let_go = invar({"margin", scenario("chain_in_gusts")});
+  EXPECT_EQ(let_go.code, 2);
+  EXPECT_TRUE(has(let_go.err, "at 8 s this one becomes another: leave out the edit 'detach 'load''")) << let_go.err;
 }
 
 }  // namespace

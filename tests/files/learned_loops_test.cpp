@@ -277,6 +277,25 @@ TEST(LearnedLoops, AdaptAsToldAndRecordIt) {
   }
 }
 
+// The crane's shipped file holds the load that the shipped scenario hangs on it. Its recordings have the tolerance of their
+// integrator, 1e-8 of what acts; turns and accelerations of a few sines leave a hundred times that of the inertia.
+TEST(LearnedLoops, ShippedLoadOfTheCraneIsTheOneItCarries) {
+  const auto s = read_scenario_file(source_path("scenarios/crane_unknown_load.toml"));
+  ASSERT_TRUE(s) << s.error().text();
+  const auto told = read_learned_file(source_path("learn/crane_load.learned.json"));
+  ASSERT_TRUE(told) << told.error().text();
+  EXPECT_TRUE(told->terms.empty() && told->notes.empty() && told->undetermined.empty());
+  const auto plant = edited(*s->spec, s->edits.at(0).edits), known = edited(*s->spec, told->edits);
+  ASSERT_TRUE(plant && known);
+  const Model carries = build(*plant), thinks = build(*known);
+  const auto b = static_cast<std::size_t>(carries.find_body("telescope").value());
+  const Inertia &real = carries.bodies()[b].inertia, &learned = thinks.bodies()[b].inertia;
+  EXPECT_GT(real.mass, s->model->bodies()[b].inertia.mass + 700);
+  EXPECT_NEAR(learned.mass, real.mass, 1e-6 * real.mass);
+  EXPECT_LT((learned.p_BC - real.p_BC).norm(), 1e-6 * carries.length());
+  EXPECT_LT((learned.I_C - real.I_C).norm(), 1e-6 * real.I_C.norm());
+}
+
 // What a run cannot know is said: a flow that nobody measures, data that said nothing.
 TEST(LearnedLoops, SayWhatTheyDoNotKnow) {
   const Written w;

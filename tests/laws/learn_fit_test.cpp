@@ -420,11 +420,58 @@ TEST(Learned, TermsThatOverlapAddUp) {
     }
 }
 
-// A bound belongs to the loop that has the load.
-TEST(Learned, WithoutItsLoadHasNoBound) {
+// What identification knows is all that joints do, friction at several rates as well: without water and generic terms it is the
+// load that was learned, coefficient by coefficient, and with them it is that load less theirs. Sums of the same few products.
+TEST(Learned, IdentifiedKeepsWhatJointsDoAndDropsTheRest) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const Model model = build(u.nominal);
+  std::vector<TermSpec> specs = {term(TermKind::Drag), term(TermKind::JointCoulomb), term(TermKind::Fourier),
+                                 term(TermKind::JointOffset), term(TermKind::Inertia)};
+  specs[1].smoothing = {0.02, 0.15};
+  specs[2].cosines = 3;
+  const auto terms = Terms::build(model, specs);
+  ASSERT_TRUE(terms) << terms.error().text();
+  Fit told;
+  told.strengths.assign(specs.size(), 0), told.learned = true;
+  told.coefficients = VecX::LinSpaced(terms->columns(), 0.1, 0.2);
+  told.coefficients.tail(terms->term(4).columns()).setZero();
+  const DataSet data = excited(u, seed(17231), 1, 1, 0);
+  const auto all = conclude(u.nominal, model, *terms, told, data, {});
+  ASSERT_TRUE(all) << all.error().text();
+  const Learned known = identified(*all);
+  ASSERT_EQ(known.terms.size(), 2u);
+  EXPECT_EQ(known.terms[0].smoothing, specs[1].smoothing);
+  EXPECT_EQ(known.edits.size(), all->edits.size());
+  EXPECT_EQ(known.labels.size(), static_cast<std::size_t>(known.coefficients.size()));
+  EXPECT_EQ(known.units.size(), known.labels.size());
+  const auto joints = Terms::build(model, {specs[1], specs[3]}), others = Terms::build(model, {specs[0], specs[2]});
+  ASSERT_TRUE(joints && others);
+  ASSERT_EQ(known.coefficients.size(), joints->columns());
+  for (int k = 0; k < joints->columns(); ++k) EXPECT_EQ(known.labels[static_cast<std::size_t>(k)], joints->label(k));
+  const auto shared = std::make_shared<const Model>(model);
+  const auto whole = LearnedLoad::build(shared, std::make_shared<const Learned>(*all)),
+             part = LearnedLoad::build(shared, std::make_shared<const Learned>(known));
+  ASSERT_TRUE(whole && part);
+  VecX rest(others->columns());
+  rest << told.coefficients.head(terms->term(0).columns()),
+      told.coefficients.segment(terms->first_column(2), terms->term(2).columns());
+  const Bodies& here = data.runs[0].samples[0].bodies;
+  Load a(model), b(model);
+  whole->add(0.0, here, a), part->add(0.0, here, b);
+  others->add(here, {Vec3::Zero(), {}, {}, nullptr}, rest.data(), b.port);
+  double size = 0;
+  for (std::size_t i = 0; i < here.size(); ++i) size = std::max({size, a.port[i].force.norm(), a.port[i].moment.norm()});
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    EXPECT_LT((a.port[i].force - b.port[i].force).norm(), 1e-12 * size);
+    EXPECT_LT((a.port[i].moment - b.port[i].moment).norm(), 1e-12 * size);
+  }
+}
+
+// A bound belongs to the loop that has the whole load.
+TEST(Learned, IdentifiedHasNoBound) {
   Learned learned;
   learned.bound = RemainderBound{.most = 1, .after = 1, .confidence = 0.9, .runs = 20};
-  EXPECT_FALSE(without_load(learned).bound);
+  EXPECT_FALSE(identified(learned).bound);
 }
 
 TEST(Learned, TakesOneNetworkAndRefusesASecond) {

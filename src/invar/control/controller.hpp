@@ -24,6 +24,8 @@ struct ControllerSpec {
   bool with_body = false;  ///< held wrenches turn with their bodies; otherwise they keep World axes
   bool weighs = false;     ///< shows how much commands change from tick to tick; needs a period
   std::string where = {};  ///< in which file and line it is told; empty: by a program
+  /// Learned file of which its law takes all, edits and load, with nothing that adapts beside; empty: none.
+  std::string learned_file = {};
 };
 
 /// The plant's bodies as a nominal model sees them: bodies of the same names, about the nominal centres of mass. The nominal

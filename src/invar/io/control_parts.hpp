@@ -17,6 +17,7 @@ using MakeLaw = std::function<std::unique_ptr<ControlLaw>(const Model&)>;
 struct LearnedTable {
   std::shared_ptr<const Learned> learned;  ///< null: there is no file, everything is learned in the loop
   KnownLoadSpec known;
+  std::string whole_file;  ///< of which all is taken, with nothing that adapts beside; empty: none
 };
 /// { kind = "drag", on = [..], … }; generic terms without a seed of their own take this one.
 TermSpec read_term(const TomlTable& table, std::uint64_t seed);

@@ -175,13 +175,16 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
   if (t->has("file") && name.empty())
     t->refuse("file", "it names no file: name the one that `invar learn` wrote, or leave it out");
   if (!name.empty()) {
-    auto read = read_learned_file((std::filesystem::path(folder) / name).lexically_normal().string());
+    const std::string path = (std::filesystem::path(folder) / name).lexically_normal().string();
+    auto read = read_learned_file(path);
     if (!read) {
       for (const char* key : {"obstacles", "adapt", "load"}) t->accept(key);
       t->refuse("file", read.error().text());
       return {};
     }
-    if (read->bound && (t->has("adapt") || !t->boolean("load", true))) {
+    const bool whole = t->boolean("load", true) && !t->has("adapt");
+    if (whole) out.whole_file = path;
+    if (read->bound && !whole) {
       if (!control.has("bound"))
         known.remarks.push_back(
             fmt::format("{}: its bound was found with its load as it is, which this loop has not: none is known", name));
@@ -191,7 +194,7 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
       known.remarks.push_back(fmt::format("{}: {}: none is known", name, why));
       read->bound.reset();
     }
-    if (!t->boolean("load", true)) *read = without_load(std::move(*read));
+    if (!t->boolean("load", true)) *read = identified(*read);
     if (const std::string why = objection_in_loop(*read); !why.empty()) t->refuse("file", why);
     if (!read->learned) known.remarks.push_back(fmt::format("{}: {}", name, kNothingLearned));
     if (const std::string other = other_number(*read, nominal); read->learned && !other.empty())

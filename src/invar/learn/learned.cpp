@@ -294,16 +294,30 @@ Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Ter
   return out;
 }
 
-Learned without_load(Learned learned) {
-  learned.terms.clear(), learned.counts.clear(), learned.labels.clear(), learned.units.clear();
-  learned.coefficients.resize(0);
-  learned.bound.reset(), learned.largest_remainder = std::nan("");  // they were of a loop with the load
-  return learned;
+Learned identified(const Learned& learned) {
+  Learned out = learned;
+  out.terms.clear(), out.counts.clear(), out.labels.clear(), out.units.clear();
+  out.coefficients.resize(0);
+  Eigen::Index first = 0;
+  for (std::size_t i = 0; i < learned.terms.size(); first += learned.counts[i++]) {
+    if (!is_of_joints(learned.terms[i].kind)) continue;
+    const int count = learned.counts[i];
+    out.terms.push_back(learned.terms[i]), out.counts.push_back(count);
+    const Eigen::Index before = out.coefficients.size();
+    out.coefficients.conservativeResize(before + count);
+    out.coefficients.tail(count) = learned.coefficients.segment(first, count);
+    out.labels.insert(out.labels.end(), learned.labels.begin() + first, learned.labels.begin() + first + count);
+    out.units.insert(out.units.end(), learned.units.begin() + first, learned.units.begin() + first + count);
+  }
+  out.bound.reset(), out.largest_remainder = std::nan("");  // they were of a loop with the whole load
+  return out;
 }
 
 void forget(Learned& learned) {
-  learned = without_load(std::move(learned));
   learned.edits.clear(), learned.learned = false;
+  learned.terms.clear(), learned.counts.clear(), learned.labels.clear(), learned.units.clear();
+  learned.coefficients.resize(0);
+  learned.bound.reset(), learned.largest_remainder = std::nan("");
   learned.notes.emplace_back(kNothingLearned);
 }
 

@@ -68,8 +68,9 @@ std::string other_number(const Learned& learned, const Model& model);
 /// Makes it one that learned nothing: no edits, no load, and the sentence that says so.
 void forget(Learned& learned);
 
-/// Its edits alone: what an identification of inertias, friction and springs gives.
-Learned without_load(Learned learned);
+/// What an identification of inertias, friction and springs gives: its edits, and of its load what joints do (friction at
+/// several smoothing rates, offsets without a spring). No drag, obstacles, actuators and generic terms, and no bound.
+Learned identified(const Learned& learned);
 
 /// The sentence of a model that learned nothing.
 inline constexpr const char* kNothingLearned =

@@ -26,6 +26,11 @@ inline constexpr int kTermKinds = 11;
 /// The words of files ("joint_viscous"), in the order of TermKind.
 const std::vector<std::string>& term_names();
 const char* name(TermKind kind);
+/// What joints do: friction, springs, constant efforts.
+inline bool is_of_joints(TermKind kind) {
+  return kind == TermKind::JointViscous || kind == TermKind::JointCoulomb || kind == TermKind::JointStiffness ||
+         kind == TermKind::JointOffset;
+}
 /// Functions of everything that a body sees, which know no physics: they fade out where there were no data.
 inline bool is_generic(TermKind kind) { return kind == TermKind::Fourier || kind == TermKind::Network; }
 /// Acts at points of bodies (the nominal centres of mass), not in joints or where an actuator acts.

@@ -260,6 +260,9 @@ std::vector<LoopWay> loop_ways(bool learned) {
 
 double AdvisedLoop::error() const { return judged.empty() ? searched.error : geometric_mean(judged, &LoopScore::error); }
 double AdvisedLoop::jitter() const { return judged.empty() ? searched.jitter : geometric_mean(judged, &LoopScore::jitter); }
+int AdvisedLoop::keeping() const {
+  return static_cast<int>(std::count_if(judged.begin(), judged.end(), [](const LoopScore& s) { return s.kept; }));
+}
 
 LoopScore score_of(Scenario scenario, const std::string& controller, double after, const std::atomic<bool>* stop) {
   LoopScore out;
@@ -289,8 +292,7 @@ Result<Advice> advise(const MakeLoop& make, const AdviseOptions& options) {
   if (controller_of(*first, options.controller) == nullptr)
     return fail(ErrorKind::Scenario, fmt::format("there is no controller '{}'", options.controller), first->path);
   if (const auto fine = check(*first); !fine) return tl::unexpected(fine.error());
-  if (!first->edits.empty())
-    return fail(ErrorKind::Scenario, "the margin is that of one mechanism: leave out its edits", first->path);
+  if (const auto one = one_mechanism(*first); !one) return tl::unexpected(one.error());
   const double answer = answer_of(*first, options.controller);
   Advice out;
   out.loops.resize(options.ways.size());

@@ -11,8 +11,8 @@ namespace invar {
 struct LoopWay {
   enum class Knows {
     Nominal,     ///< the nominal model alone
-    Identified,  ///< with the learned edits: inertias, friction, springs
-    Learned,     ///< with these, and the learned load
+    Identified,  ///< with what was learned about inertias and joints
+    Learned,     ///< with all that was learned
   };
   Knows knows = Knows::Nominal;
   bool integral = false, observer = false;
@@ -78,6 +78,8 @@ struct AdvisedLoop {
   /// nobody has judged it.
   double error() const;
   double jitter() const;
+  /// How many judges' loops keep the margin with these gains.
+  int keeping() const;
 };
 
 struct Advice {

@@ -182,10 +182,23 @@ double MarginResult::worst() const {
   return out;
 }
 
-Result<MarginResult> margin(const Scenario& s, const MarginOptions& options) {
-  if (auto begins = check(s); !begins) return tl::unexpected(begins.error());
-  if (s.controllers.empty()) return refuse(s, "there is no controller whose margin could be measured: add a [[control]]");
-  if (!s.edits.empty()) return refuse(s, "the margin is that of one mechanism: leave out its edits");
+Result<Scenario> one_mechanism(const Scenario& scenario) {
+  auto s = with_start_edited(scenario);
+  if (!s || s->edits.empty()) return s;
+  const EditEvent& event = s->edits.front();
+  std::string what;
+  for (const Edit& e : event.edits) what += (what.empty() ? "" : ", ") + words(e);
+  return refuse(*s, fmt::format("the margin is that of one mechanism, and at {:g} s this one becomes another: leave out the edit "
+                                "'{}', or let the run end before",
+                                event.at, what));
+}
+
+Result<MarginResult> margin(const Scenario& given, const MarginOptions& options) {
+  if (auto begins = check(given); !begins) return tl::unexpected(begins.error());
+  if (given.controllers.empty()) return refuse(given, "there is no controller whose margin could be measured: add a [[control]]");
+  const auto whole = one_mechanism(given);
+  if (!whole) return tl::unexpected(whole.error());
+  const Scenario& s = *whole;
   const double span = s.end_time - s.start_time;
   if (span < options.within * (1 - 1e-9))
     return refuse(s, fmt::format("the run lasts {:g} s, a disturbance is given {:g} s to be forgotten: let it end later", span,

@@ -39,13 +39,17 @@ struct MarginResult {
   }
 };
 
+/// The scenario with the edits at its start done (with_start_edited); refused, by name, where a later one makes another
+/// mechanism.
+Result<Scenario> one_mechanism(const Scenario& scenario);
+
 /// The margin of a loop, measured along its own path. Two copies of plant and controllers run side by side, without noise and
 /// with more delay. Every `within` seconds the second one gets a small velocity that its joints allow; its plant receives
 ///   u_A + gain (u_B - u_A),
 /// the commands of the first copy and more of its own difference to them than it knows of: an observer in it is told u_B. The
 /// distance between the copies is displacement and turn of all bodies, weighed with their inertias; its change per tick must
 /// fall to a tenth. (The distance itself need not: where a posture is free, it stays.)
-/// Refused: no controller, edits, a run shorter than `within`.
+/// Refused: no controller, edits after the start, a run shorter than `within`.
 Result<MarginResult> margin(const Scenario& scenario, const MarginOptions& options = {});
 
 }  // namespace invar

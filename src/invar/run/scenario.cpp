@@ -36,14 +36,20 @@ tl::expected<std::vector<std::shared_ptr<const Model>>, EditFlaw> models_of(cons
   return out;
 }
 
+namespace {
+
+bool is_of_inertia(const Edit& edit) {
+  return std::holds_alternative<SetInertia>(edit) || std::holds_alternative<Attach>(edit) || std::holds_alternative<Detach>(edit);
+}
+
+}  // namespace
+
 std::optional<EditFlaw> edit_under_control(const Scenario& scenario) {
   if (scenario.controllers.empty()) return {};
   for (std::size_t k = 0; k < scenario.edits.size(); ++k)
     for (std::size_t i = 0; i < scenario.edits[k].edits.size(); ++i) {
       const Edit& edit = scenario.edits[k].edits[i];
-      if (std::holds_alternative<SetInertia>(edit) || std::holds_alternative<Attach>(edit) ||
-          std::holds_alternative<Detach>(edit))
-        continue;
+      if (is_of_inertia(edit)) continue;
       return EditFlaw{
           k,
           static_cast<int>(i),
@@ -54,6 +60,24 @@ std::optional<EditFlaw> edit_under_control(const Scenario& scenario) {
            {}}};
     }
   return {};
+}
+
+Result<Scenario> with_start_edited(Scenario s) {
+  while (!s.edits.empty() && s.edits.front().at <= s.start_time) {
+    const std::vector<Edit>& first = s.edits.front().edits;
+    if (!std::all_of(first.begin(), first.end(), is_of_inertia)) break;
+    auto live = LiveModel::build(*s.spec);
+    if (!live) return tl::unexpected(live.error());
+    if (auto done = live->apply(first); !done) return tl::unexpected(done.error());
+    const auto plant = std::make_shared<const Model>(*live->model());
+    if (s.start.by_bodies) s.start.bodies = seen_as(*plant, *s.model, s.start.bodies);
+    for (auto& e : s.environments)
+      if (const auto bound = e->bound_to(*plant); bound && *bound) e = *bound;
+    s.model = plant;
+    s.spec = std::make_shared<const ModelSpec>(live->spec());
+    s.edits.erase(s.edits.begin());
+  }
+  return s;
 }
 
 RecordChoice recorded(const Scenario& scenario) {

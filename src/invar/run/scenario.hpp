@@ -66,6 +66,10 @@ tl::expected<std::vector<std::shared_ptr<const Model>>, EditFlaw> models_of(cons
 /// is.
 std::optional<EditFlaw> edit_under_control(const Scenario& scenario);
 
+/// The same run of a plant that has the inertias of the edits at its start from the beginning: what was attached there belongs to
+/// it, and these edits are gone. Controllers keep the nominal models that they have. Other edits stay.
+Result<Scenario> with_start_edited(Scenario scenario);
+
 /// What is recorded: what was chosen, loads only where anything can act.
 RecordChoice recorded(const Scenario& scenario);
 

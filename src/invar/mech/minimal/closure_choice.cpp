@@ -8,10 +8,10 @@
 namespace invar {
 namespace {
 
-constexpr double kDependent = 1e-9;  // of the size of row and column: smaller pivots say nothing new
-constexpr double kNoiseOfRanks = 1e-13;     // and these are noise even where the rank asks for one more
-constexpr double kNearly = 0.1;      // pivots above this share of the largest are as good, if they keep loops apart
-constexpr int kSweeps = 4;           // of scaling; rows of unlike loops differ by powers of ten, not by factors
+constexpr double kDependent = 1e-9;      // of the size of row and column: smaller pivots say nothing new
+constexpr double kNoiseOfRanks = 1e-13;  // and these are noise even where the rank asks for one more
+constexpr double kNearly = 0.1;          // pivots above this share of the largest are as good, if they keep loops apart
+constexpr int kSweeps = 4;               // of scaling; rows of unlike loops differ by powers of ten, not by factors
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
