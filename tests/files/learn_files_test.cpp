@@ -654,7 +654,7 @@ TEST(LearnFile, ErrorIsThatOfWhatIsWritten) {
     EXPECT_EQ(worth->contenders.back().name, "all terms");
     EXPECT_NEAR(worth->contenders.back().curve.back().unseen, made->written, 1e-9);
     EXPECT_NEAR(worth->contenders.back().curve.back().turned, made->written, 1e-9);
-    EXPECT_EQ(worth_it(*worth), learned);
+    EXPECT_EQ(pays(*worth), learned);
     EXPECT_EQ(advice(*worth).find("keep the nominal model") != std::string::npos, !learned);
   }
   // Runs that nobody names judge nothing.
