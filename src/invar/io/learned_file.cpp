@@ -19,10 +19,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kSharings[] = {"each", "alike", "all"};
 
-Json list(const double* x, Eigen::Index n) { return std::vector<double>(x, x + n); }
+Json flat(const double* x, Eigen::Index n) { return std::vector<double>(x, x + n); }
 template <class Numbers>
-Json list(const Numbers& m) {
-  return list(m.data(), m.size());
+Json flat(const Numbers& m) {
+  return flat(m.data(), m.size());
 }
 std::string hex(std::uint64_t x) { return fmt::format("{:016x}", x); }
 
@@ -30,7 +30,7 @@ std::string hex(std::uint64_t x) { return fmt::format("{:016x}", x); }
 
 Json json_of(const Inertia& i) {
   const Mat3& I = i.I_C;
-  return {{"mass", i.mass}, {"com", list(i.p_BC)}, {"inertia", {I(0, 0), I(1, 1), I(2, 2), I(0, 1), I(0, 2), I(1, 2)}}};
+  return {{"mass", i.mass}, {"com", flat(i.p_BC)}, {"inertia", {I(0, 0), I(1, 1), I(2, 2), I(0, 1), I(0, 2), I(1, 2)}}};
 }
 
 Json json_of(const SetInertia& e) {
@@ -78,7 +78,7 @@ void add_generic(const TermSpec& t, Json& out) {
   out["seed"] = hex(t.seed);
   out["scale_v"] = t.scales.v, out["scale_w"] = t.scales.w;
   Json domain = Json::array();
-  for (const Mat6& m : t.domain.inverse) domain.push_back(list(m));
+  for (const Mat6& m : t.domain.inverse) domain.push_back(flat(m));
   out["domain"] = domain;
   if (t.kind == TermKind::Fourier) {
     out["cosines"] = t.cosines, out["spread"] = t.spread;
@@ -87,7 +87,7 @@ void add_generic(const TermSpec& t, Json& out) {
   out["width"] = t.width;
   if (t.layers.width() > 0)
     out["layers"] =
-        Json{{"W1", list(t.layers.W1)}, {"b1", list(t.layers.b1)}, {"W2", list(t.layers.W2)}, {"b2", list(t.layers.b2)}};
+        Json{{"W1", flat(t.layers.W1)}, {"b1", flat(t.layers.b1)}, {"W2", flat(t.layers.W2)}, {"b2", flat(t.layers.b2)}};
 }
 
 Json json_of(const TermSpec& t) {
@@ -296,7 +296,7 @@ std::string write_learned(const Learned& learned) {
   for (std::size_t i = 0; i < learned.terms.size(); ++i) {
     Json term = json_of(learned.terms[i]);
     const Eigen::Index count = learned.counts[i];
-    term["coefficients"] = list(learned.coefficients.data() + at, count);
+    term["coefficients"] = flat(learned.coefficients.data() + at, count);
     const auto first = static_cast<std::ptrdiff_t>(at), last = static_cast<std::ptrdiff_t>(at + count);
     term["labels"] = std::vector<std::string>(learned.labels.begin() + first, learned.labels.begin() + last);
     term["units"] = std::vector<std::string>(learned.units.begin() + first, learned.units.begin() + last);
@@ -308,8 +308,8 @@ std::string write_learned(const Learned& learned) {
                     {"unit", "N/sqrt(kg)"},
                     {"confidence", learned.bound->confidence},
                     {"runs", learned.bound->runs},
-                    {"settling", learned.bound->after},
-                    {"loop", learned.bound_loop}};
+                    {"settling", learned.bound->after}};
+    if (!learned.bound_loop.empty()) out["bound"]["loop"] = learned.bound_loop;
     if (std::isfinite(learned.largest_remainder)) out["bound"]["largest"] = learned.largest_remainder;
   }
   out["from"] = json_of(learned.from);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "invar/base/components.hpp"
+#include "invar/base/disjoint_sets.hpp"
 #include "invar/base/index.hpp"
 #include "invar/model/arms.hpp"
 
@@ -62,7 +62,7 @@ double power_of_two(double x) {
 Scales scales_of(const Model& model) {
   const std::size_t bodies = model.bodies().size();
   const std::vector<Joint>& joints = model.joints();
-  Components connected(bodies);
+  DisjointSets connected(bodies);
   for (const Joint& j : joints)
     if (j.parent != kWorld) connected.join(j.parent, j.child);
   for (const Coupling& c : model.couplings()) connected.join(joints[size(c.joint)].child, joints[size(c.of)].child);
@@ -128,7 +128,7 @@ std::vector<Piece> pieces_by_loops(const Model& model, const Scales& scales) {
   if (scales.parts.size() == 1) return {whole_piece(model)};
   // A joint that holds something between bodies that are connected already closes a loop; here the ground connects.
   const int ground = static_cast<int>(model.bodies().size());
-  Components connected(model.bodies().size() + 1);
+  DisjointSets connected(model.bodies().size() + 1);
   std::vector<bool> loops(scales.parts.size(), false);
   for (const Joint& joint : model.joints())
     if (joint.rows() > 0 && !connected.join(joint.parent == kWorld ? ground : joint.parent, joint.child))

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "invar/base/components.hpp"
+#include "invar/base/disjoint_sets.hpp"
 
 namespace invar {
 namespace {
@@ -58,7 +58,7 @@ SpanningTree spanning_tree(const Model& model, const std::vector<bool>& prefer) 
 
   // Choose the tree's joints, the most valuable first.
   SpanningTree tree;
-  Components components(n + 1);
+  DisjointSets components(n + 1);
   std::vector<std::vector<int>> at(n + 1);  // tree joints at each body
   for (const int j : by_worth(model, prefer)) {
     const Joint& joint = model.joints()[j];

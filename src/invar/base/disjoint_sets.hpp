@@ -8,9 +8,9 @@
 namespace invar {
 
 /// Disjoint sets of 0 .. n-1 that grow together: the connected components of a graph whose edges come one by one.
-class Components {
+class DisjointSets {
  public:
-  explicit Components(std::size_t n) : up_(n) { std::iota(up_.begin(), up_.end(), 0); }
+  explicit DisjointSets(std::size_t n) : up_(n) { std::iota(up_.begin(), up_.end(), 0); }
 
   /// The element that stands for the component of a.
   int find(int a) {
