@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "invar/io/toml_table.hpp"
+
 namespace invar {
 namespace {
 

@@ -3,9 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "invar/io/toml_table.hpp"
+#include "invar/base/error.hpp"
 
 namespace invar {
+
+class TomlTable;
 
 /// What makes the loop of a [[control]] table beside what it follows and what is known of the load: law, gains, integral action,
 /// observer, times, noise and actuators, as "gains.rate = 20", sorted. A bound on the remainder is of one such loop.
