@@ -175,6 +175,26 @@ TEST(LearnedAnew, SaysTheSameOfAlikeBodiesThatChangePlaces) {
   }
 }
 
+// Edits and load together, as they are written, leave the same of the data: an error changes by no more than loads do.
+TEST(LearnedAnew, WritesEditsThatAreWorthTheSame) {
+  const Machine here = reference(17355, 3, 40);
+  Random random(17356);
+  const Quat q = random_attitude(random);
+  LearnSpec spec;
+  spec.terms = dictionary();
+  spec.fit.strengths.assign(spec.terms.size(), kStrength);
+  const auto a = learn(here.spec, here.model, here.data, spec);
+  ASSERT_TRUE(a);
+  EXPECT_FALSE(a->learned.edits.empty());
+  for (const Machine& there :
+       {Machine{permuted(here.spec), permuted(here.data)}, Machine{turned(here.spec, q), turned(here.data, q)}}) {
+    const auto b = learn(there.spec, there.model, there.data, spec);
+    ASSERT_TRUE(b);
+    EXPECT_EQ(a->learned.edits.size(), b->learned.edits.size());
+    EXPECT_NEAR(a->written, b->written, 1e-12);
+  }
+}
+
 DataSample turned(const DataSample& s, const Quat& q) {
   DataSet one;
   one.runs = {{"one", {s}}};
