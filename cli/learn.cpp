@@ -212,8 +212,11 @@ void keep_bound(Learned& learned, const std::string& path) {
   const auto before = read_learned_file(path);
   if (!before || !before->bound) return;
   Learned same = learned;
-  same.bound = before->bound, same.largest_remainder = before->largest_remainder;
-  if (write_learned(same) == write_learned(*before)) learned = std::move(same);
+  same.bound = before->bound, same.bound_loop = before->bound_loop, same.largest_remainder = before->largest_remainder;
+  if (write_learned(same) == write_learned(*before))
+    learned = std::move(same);
+  else
+    learned.notes.push_back("the bound that the file had was of what was learned before: calibrate again");
 }
 
 void learn_verb(const Arguments& args, Context& context) {

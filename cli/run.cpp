@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "console.hpp"
 #include "invar/io/hdf5.hpp"
 #include "invar/io/output.hpp"
@@ -89,6 +91,21 @@ Results write_results(const Scenario& scenario, const Outcome& outcome, const Ou
   return out;
 }
 
+// What did not hold of a certificate, in one sentence with the assumption that broke first; empty where nothing did.
+std::string broken_assumptions(const ControlAccount& control) {
+  const std::vector<Clause>& clauses = control.certificate.clauses();
+  const Clause* first = nullptr;
+  std::size_t broken = 0;
+  for (const Clause& c : clauses) {
+    if (std::isnan(c.first)) continue;
+    ++broken;
+    if (!first || c.first < first->first) first = &c;
+  }
+  if (!first) return {};
+  return fmt::format("controller '{}': {} of {} assumptions of its certificate did not hold, {} first, at {:g} s", control.name,
+                     broken, clauses.size(), first->name, first->first);
+}
+
 void print_outcome(const Scenario& scenario, const Outcome& outcome, const Results& results, Context& context) {
   if (outcome.unrecorded) {
     // said last, with what was written
@@ -106,6 +123,8 @@ void print_outcome(const Scenario& scenario, const Outcome& outcome, const Resul
   // Said whatever the scenario states, and to whoever asked for quiet, too.
   if (!outcome.unresolved.empty()) print_error("warning: {}: {}\n", scenario.path, outcome.unresolved);
   for (const std::string& note : outcome.notes) say("note: " + note, context);
+  for (const ControlAccount& c : outcome.control)
+    if (const std::string broken = broken_assumptions(c); !broken.empty()) say("note: " + broken, context);
   if (context.verbose)
     for (const Metric& m : outcome.metrics) print("  {:<28} {:.6g} {}\n", m.name, m.value, m.unit);
   const std::string wrote = fmt::format("{}", fmt::join(results.written, ", "));

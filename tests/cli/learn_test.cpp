@@ -316,8 +316,8 @@ TEST(Learn, ShowsTheBoundOfALoopAndHowItIsFound) {
   ASSERT_EQ(invar(args).code, 0);
   EXPECT_TRUE(has(read_file(s.folder / "p.html"), "invar calibrate SCENARIO"));
   json file = json::parse(read_file(s.folder / "learn.learned.json"));
-  file["bound"] = {{"value", 1.25}, {"unit", "N/sqrt(kg)"}, {"confidence", 0.9},
-                   {"runs", 20},    {"settling", 4},        {"largest", 1.375}};
+  file["bound"] = {{"value", 1.25}, {"unit", "N/sqrt(kg)"}, {"confidence", 0.9},           {"runs", 20},
+                   {"settling", 4}, {"largest", 1.375},     {"loop", {"law = slotine_li"}}};
   write_file(s.folder / "learn.learned.json", file.dump());
   ASSERT_EQ(invar(args).code, 0);
   EXPECT_EQ(json::parse(read_file(s.folder / "learn.learned.json"))["bound"], file["bound"]);
@@ -325,7 +325,9 @@ TEST(Learn, ShowsTheBoundOfALoopAndHowItIsFound) {
   EXPECT_FALSE(has(page, "invar calibrate SCENARIO"));
   for (const char* cell : {"\"1.25\"", "\"0.9\"", "\"20\"", "\"1.38\""}) EXPECT_TRUE(has(page, cell)) << cell;
   write_file(s.folder / "learn.toml", read_file(s.folder / "learn.toml") + "strength = 1e-3\n");
-  ASSERT_EQ(invar(args).code, 0);
+  const Ended other = invar(args);
+  ASSERT_EQ(other.code, 0);
+  EXPECT_TRUE(has(other.out + other.err, "calibrate again")) << other.out << other.err;
   EXPECT_FALSE(json::parse(read_file(s.folder / "learn.learned.json")).contains("bound"));
 }
 

@@ -68,6 +68,27 @@ TEST(Run, BrokenLawEndsWithOneAndIsNamed) {
   EXPECT_TRUE(r["laws"][1]["held"].get<bool>());
 }
 
+// Assumptions of a certificate that did not hold are told at the terminal, the first by name and time; a perfect run is left in
+// peace.
+TEST(Run, SaysWhichAssumptionOfAControllerBrokeFirst) {
+  Folder folder;
+  const std::string loop =
+      "[[control]]\nname = 'c'\nlaw = 'slotine_li'\ngains = { rate = 16 }\n"
+      "joints = [{ joint = 'hinge', rate = 5, reference = { kind = 'sine', amplitude = 0.4, frequency = 0.5 } }]\n";
+  write_file(folder / "perfect.toml", pendulum("1", loop));
+  const Ended perfect = invar({"run", folder / "perfect.toml", "-o", folder / "a"});
+  EXPECT_EQ(perfect.code, 0) << perfect.err;
+  EXPECT_FALSE(has(perfect.out + perfect.err, "assumption")) << perfect.out << perfect.err;
+  write_file(folder / "pushed.toml",
+             pendulum("1", loop + "[[effort]]\njoint = 'hinge'\nvalue = 2\nsignal = { kind = 'pulse', from = 0.3, to = 0.6 }\n"));
+  const Ended pushed = invar({"run", folder / "pushed.toml", "-o", folder / "b"});
+  EXPECT_EQ(pushed.code, 0) << pushed.err;
+  EXPECT_TRUE(has(pushed.out + pushed.err, "controller 'c': ")) << pushed.out << pushed.err;
+  EXPECT_TRUE(has(pushed.out + pushed.err, "of 5 assumptions of its certificate did not hold, V_falls first, at 0.3 s"))
+      << pushed.out << pushed.err;
+  EXPECT_FALSE(has(invar({"-q", "run", folder / "pushed.toml", "-o", folder / "c"}).err, "assumption"));
+}
+
 TEST(Run, LawWithoutAValueIsNullWithAReasonAndNotHeld) {
   Folder folder;
   const std::string always = "[[disturbance]]\nbody = 'rod'\nforce = [1, 0, 0]\n";
