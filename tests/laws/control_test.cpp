@@ -2,6 +2,7 @@
 //
 // What certificates say about control laws, on drawn mechanisms, paths and gains: V falls as promised, its derivative is the
 // derivative of V, references are motions that joints allow, and nothing depends on World.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "invar/control/impedance_law.hpp"
 #include "invar/control/joint_law.hpp"
 #include "invar/control/task_law.hpp"
+#include "invar/io/model_file.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/planar_chain.hpp"
 #include "support/campaign.hpp"
@@ -72,6 +74,46 @@ TEST(TaskLaw, FallsAsPromisedWhateverTheMechanismPathAndGains) {
 }
 
 // A constant force and moment on every body push a chain away from its target for good, unless they are integrated.
+// An arm on a slide, hinges parallel: its tip has two of the three rates of a position, in whatever plane it lies, and also where
+// attitudes are known to 1e-6 rad only. With its elbow out of the plane it has all three.
+TEST(TaskLaw, AsksNoPlaneForWhatIsAcrossIt) {
+  Random random(seed(8200));
+  for (int k = 0; k < cases(20); ++k) {
+    Quat turn(random.normal(), random.normal(), random.normal(), random.normal());
+    turn.normalize();
+    if (k == 0) turn = Quat::Identity();
+    for (const bool flat : {true, false}) {
+      std::string text;
+      for (const char* body : {"cart", "upper", "fore"})
+        text +=
+            fmt::format("[[body]]\nname = '{}'\nmass = {}\ncom = [0.2, 0, 0]\ninertia = {{ xx = 0.01, yy = 0.05, zz = 0.05 }}\n",
+                        body, random.uniform(0.5, 3));
+      text += fmt::format(
+          "[[joint]]\nname = 'slide'\nkind = 'prismatic'\nchild = 'cart'\naxis = [1, 0, 0]\n"
+          "at_parent = {{ q = [{:.17g}, {:.17g}, {:.17g}, {:.17g}] }}\n"
+          "[[joint]]\nname = 'shoulder'\nkind = 'revolute'\nparent = 'cart'\nchild = 'upper'\naxis = [0, 1, 0]\n"
+          "[[joint]]\nname = 'elbow'\nkind = 'revolute'\nparent = 'upper'\nchild = 'fore'\naxis = [0, {}]\n"
+          "at_parent = {{ p = [0.5, 0, 0] }}\n[initial]\nshoulder = {}\nelbow = {}\n",
+          turn.w(), turn.x(), turn.y(), turn.z(), flat ? "1, 0" : "0.8, 0.6", random.uniform(-1, 1), random.uniform(0.5, 2));
+      const auto spec = parse_model(text, "arm");
+      ASSERT_TRUE(spec) << spec.error().text();
+      const Model model = build(*spec);
+      const Bodies still = place(model, JointState::initial(model));
+      Bodies noisy = still;
+      for (BodyState& b : noisy) b.q_WB = exp_so3(1e-6 * Vec3(random.normal(), random.normal(), random.normal())) * b.q_WB;
+      TaskLawSpec law;
+      law.tasks = {
+          Task{.name = "tip", .body = 2, .X_BE = {Quat::Identity(), {0.4, 0, 0}}, .path = [](Instant) { return PoseJet(); }}};
+      law.tasks[0].attitude = false;
+      for (const Bodies& seen : {still, noisy}) {
+        const std::string objection = TaskLaw(model, law, Repulsion(model, {}, {})).objection({0}, seen);
+        EXPECT_EQ(objection.find("asks for 3 rates, of which the mechanism can have 2") != std::string::npos, flat) << objection;
+        EXPECT_EQ(objection.empty(), !flat) << objection;
+      }
+    }
+  }
+}
+
 TEST(TaskLaw, IntegratesConstantDisturbancesAway) {
   for (int k = 0; k < cases(6); ++k) {
     MechanismOptions o;

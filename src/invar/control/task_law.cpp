@@ -15,7 +15,9 @@
 namespace invar {
 namespace {
 
-// Rows that keep less than this of their mobility beside those before them have none.
+// Rows that keep less than this of their task's mobility beside those before them have none. All three rows of a position or
+// an attitude are compared with the sum of theirs: it is the same in every World, and a direction in which joints leave nothing
+// but round-off or noise of attitudes is none.
 constexpr double kIndependent = 1e-8;
 
 void clear(Port& port) {
@@ -162,7 +164,8 @@ bool TaskLaw::factor() {
     }
     double pivot = gram_(r, r);
     for (Eigen::Index k = 0; k < r; ++k) pivot -= L_(r, k) * L_(r, k);
-    kept_[static_cast<std::size_t>(r)] = pivot > kIndependent * gram_(r, r) && gram_(r, r) > 0;
+    const Eigen::Index first = r - axis_of_row_[static_cast<std::size_t>(r)] % 3;
+    kept_[static_cast<std::size_t>(r)] = pivot > kIndependent * gram_.diagonal().segment<3>(first).sum();
     L_(r, r) = kept_[static_cast<std::size_t>(r)] ? std::sqrt(pivot) : 1.0;
     all = all && kept_[static_cast<std::size_t>(r)];
   }
