@@ -132,7 +132,8 @@ void calibrate_verb(const Arguments& args, Context& context) {
   if (args.into.empty()) return;
   learned->bound = bound_of(*found, args.confidence), learned->bound_loop = *loop;
   learned->largest_remainder = *std::max_element(found->scores.begin(), found->scores.end());
-  if (const auto written = write_learned_file(args.into, *learned); !written) report(written.error(), context);
+  if (const auto written = write_learned_file(args.into, *learned); !written) return report(written.error(), context);
+  say(fmt::format("wrote the bound into {}", args.into), context);
 }
 
 }  // namespace

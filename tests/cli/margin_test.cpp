@@ -188,6 +188,7 @@ TEST(CalibrateVerb, WritesTheBoundIntoALearnedModel) {
   EXPECT_EQ(mixed.code, 2);
   EXPECT_TRUE(has(mixed.err, "is another loop") && has(mixed.err, "gains.rate is 15 there and 16 here")) << mixed.err;
   EXPECT_EQ(bound["largest"], bound["value"]);
+  EXPECT_TRUE(has(e.err, "wrote the bound into " + file)) << e.err;
   const Ended none = invar({"calibrate", run, "--confidence", "0.5", "--into", folder / "nowhere.json"});
   EXPECT_EQ(none.code, 2);
   EXPECT_EQ(none.out, "") << "said before the first run";

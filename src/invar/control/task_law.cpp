@@ -266,11 +266,12 @@ std::string TaskLaw::cannot() const {
     for (std::size_t r = 0; r < kept_.size(); ++r)
       if (task_of_row_[r] == k) ++rows, met += kept_[r] ? 1 : 0;
     if (met == rows) continue;
-    const std::string& name = spec_.tasks[static_cast<std::size_t>(k)].name;
+    const Task& task = spec_.tasks[static_cast<std::size_t>(k)];
+    const std::string& name = task.name;
     if (k == 0)
-      return fmt::format(
-          "task '{}' asks for {} rates, of which the mechanism can have {} at a time; follow position or attitude alone", name,
-          rows, met);
+      return fmt::format("task '{}' asks for {} rates, of which the mechanism can have {} at a time; {}", name, rows, met,
+                         task.position && task.attitude ? "follow position or attitude alone"
+                                                        : "give its freedoms references under a law in freedoms");
     return fmt::format(
         "task '{}' asks for {} rates, of which the tasks before it leave {}; with 'damping' (1e-3) it is followed as well as "
         "what is left allows",
