@@ -12,6 +12,7 @@
 #include "invar/io/json_number.hpp"
 #include "invar/io/learn_file.hpp"
 #include "invar/io/learned_file.hpp"
+#include "invar/io/output.hpp"
 #include "invar/report/learn_page.hpp"
 #include "invar/report/page.hpp"
 
@@ -96,10 +97,21 @@ std::string page_of(const Arguments& args, const std::string& output) {
   return args.page.empty() ? std::filesystem::path(output).replace_extension(".html").string() : args.page;
 }
 
+// A recording is all that its run left behind, by whatever of it is named.
+void add_recording(const std::string& input, std::vector<std::string>& files) {
+  const std::filesystem::path path(input);
+  std::error_code ignored;
+  const bool whole = std::filesystem::is_directory(path, ignored);
+  if (!whole && path.filename() != "run.log" && path.filename() != "run.h5") return;
+  const Output left{.directory = whole ? input : path.has_parent_path() ? path.parent_path().string() : "."};
+  files.insert(files.end(), {left.log(), left.hdf5(), left.result(), left.page()});
+}
+
 // What is read here is not written over, and two outputs are two files.
 Result<void> no_input_is_overwritten(const Arguments& args, const LearnFile& file) {
   namespace fs = std::filesystem;
   std::vector<std::string> outputs = {file.output}, inputs = file.inputs;
+  for (const std::string& input : file.inputs) add_recording(input, inputs);
   if (const std::string page = page_of(args, file.output); !page.empty()) outputs.push_back(page);
   if (!args.advise.scenario.empty()) inputs.push_back(args.advise.scenario);
   std::error_code ignored;

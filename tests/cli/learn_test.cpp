@@ -290,6 +290,32 @@ TEST(Learn, RefusesAPageInThePlaceOfTheModel) {
   EXPECT_EQ(invar(without).code, 0);
 }
 
+// A recording is read by its directory or by its run.h5: nothing that its run left there is written over.
+TEST(Learn, WritesOverNothingOfARecordingThatItReads) {
+  const Swings s;
+  write_file(s.folder / "swing.toml",
+             "model = 'model.toml'\n[initial.joints]\npivot = { q = 0.5 }\n[time]\nend = 1\n[integrator]\nmethod = 'rk4'\nstep = "
+             "0.01\n[record]\nevery = 5\nwhat = ['bodies', 'accelerations', 'loads', 'joints']\n");
+  const Ended run = invar({"run", s.folder / "swing.toml", "-o", s.folder / "swing"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  for (const char* data : {"swing", "swing/run.h5", "swing/run.log"})
+    for (const char* output : {"swing/run.log", "swing/run.h5", "swing/result.json"}) {
+      write_file(s.folder / "learn.toml",
+                 fmt::format("model = 'model.toml'\noutput = '{}'\n[[data]]\nfile = '{}'\n[[data]]\nfile = "
+                             "'run1.csv'\n[[term]]\nkind = 'joint_viscous'\n",
+                             output, data));
+      const std::string before = read_file(s.folder / output);
+      for (const bool page : {false, true}) {
+        std::vector<std::string> args = {"learn", s.folder / "learn.toml", "--raw", "0"};
+        if (page) args.insert(args.end(), {"-o", s.folder / "elsewhere.json", "--page", s.folder / output});
+        const Ended e = invar(args);
+        EXPECT_EQ(e.code, 2) << data << " " << output;
+        EXPECT_TRUE(has(e.err, "is read here, and would be written over")) << e.err;
+        EXPECT_TRUE(read_file(s.folder / output) == before) << data << " " << output;
+      }
+    }
+}
+
 // With one run nothing is known of unseen ones, and nothing is said of them.
 TEST(Learn, TellsNoHeldOutErrorWhereNoneWasHeldOut) {
   const Swings s;

@@ -8,6 +8,7 @@
 #include "invar/io/learned_file.hpp"
 #include "invar/io/loop_figures.hpp"
 #include "invar/io/scenario_file.hpp"
+#include "invar/io/toml_table.hpp"
 #include "invar/run/calibration.hpp"
 #include "support/folder.hpp"
 #include "support/places.hpp"

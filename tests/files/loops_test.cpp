@@ -55,6 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{scenario(task(""), "[[strip_drag]]\nacross = 1\nbodies = ['hand']\nfrom = [0, 0, 0]\nto = [0, 0, 0]"), "no length"},
         Bad{scenario(task(""), "[[strip_drag]]\nacross = 1\nbodies = ['hand', 'fore']\nfrom = [0, 0, 0]\nto = [1, 0, 0]"),
             "name that one alone"},
+        Bad{scenario(task(""), "[[strip_drag]]\nacross = 1\nbodies = ['hand', 'fore', 'hand']"), "'hand' is named twice"},
+        Bad{scenario(task(""), "[[strip_drag]]\nacross = 1\nbodies = []"), "leave 'bodies' out"},
         Bad{scenario(task(""), "[flow]\nvelocity = [1, 0, 0]\ngusts = [{ amplitude = [1, 0, 0], frequency = -1 }]"),
             "positive 'frequency'"},
         Bad{scenario(task(""), "[flow]\nvelocity = [1, 0, 0]\nmeasured = { deviation = -1 }"), "not negative"},

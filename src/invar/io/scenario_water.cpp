@@ -3,6 +3,8 @@
 // [flow] and [[strip_drag]]: what a mechanism moves in. See docs/scenario-file.md.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "invar/base/random.hpp"
 #include "invar/control/strip_drag.hpp"
 #include "invar/io/scenario_parts.hpp"
@@ -46,6 +48,11 @@ std::vector<std::shared_ptr<const Environment>> read_drags(const TomlTable& root
       t.refuse("", "a drag needs 'across', 'along' (N s²/m³), 'linear' (N s/m²) or several of them");
     std::vector<std::string> bodies = t.strings("bodies");
     if (!t.has("bodies")) bodies = names_of(models[0]->bodies());
+    if (bodies.empty()) t.refuse("bodies", "no body is named; leave 'bodies' out for all of them");
+    std::vector<std::string> sorted = bodies;
+    std::sort(sorted.begin(), sorted.end());
+    if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+      t.refuse("bodies", fmt::format("'{}' is named twice, and would be dragged twice", *twice));
     if (t.has("from") || t.has("to")) {
       spec.axis = {t.vec3("from"), t.vec3("to")};
       if (bodies.size() != 1) t.refuse("bodies", "'from' and 'to' are the axis of one body: name that one alone");
