@@ -230,6 +230,61 @@ TEST(LoopStarts, OfCouplingsFollowTheJointThatIsNamed) {
   }
 }
 
+// The joint that a coupling drives is named, not the one that drives it: the driving one is where the map comes from, on the turn
+// that it takes to get there.
+TEST(LoopStarts, OfCouplingsFollowTheDrivenJointThatIsNamed) {
+  for (int k = 0; k < cases(30); ++k) {
+    Random random(seed(9900) + static_cast<std::uint64_t>(k));
+    ModelSpec spec;
+    const JointKind kinds[] = {JointKind::Revolute, JointKind::Prismatic};
+    for (int b = 0; b < 3; ++b) {
+      BodySpec body;
+      body.name = "b" + std::to_string(b), body.inertia = random_inertia(random, 1, 0.5);
+      spec.bodies.push_back(body);
+      JointSpec joint;
+      joint.name = "j" + std::to_string(b), joint.kind = kinds[random.below(2)], joint.child = body.name;
+      if (b > 0) joint.parent = spec.bodies[0].name;
+      joint.axis = random_unit(random), joint.at_parent = random_pose(random, 1), joint.at_child = random_pose(random, 0.5);
+      spec.joints.push_back(joint);
+    }
+    // j0 drives j1, j1 drives j2; the last one is named. Every third map is a cubic one that grows everywhere.
+    double slopes[2];
+    for (int c = 0; c < 2; ++c) {
+      CouplingSpec gear;
+      gear.name = "gear" + std::to_string(c), gear.of = spec.joints[static_cast<std::size_t>(c)].name;
+      gear.joint = spec.joints[static_cast<std::size_t>(c) + 1].name;
+      slopes[c] = random.uniform(0.05, 2) * (random.chance(0.5) ? 1 : -1);
+      gear.coefficients = {random.uniform(-1, 1), slopes[c]};
+      if (k % 3 == 2) gear.coefficients.insert(gear.coefficients.end(), {0, slopes[c] / 40});
+      spec.couplings.push_back(gear);
+    }
+    Scenario s;
+    s.spec = std::make_shared<const ModelSpec>(spec);
+    s.model = std::make_shared<const Model>(build(spec));
+    const Model& model = *s.model;
+    // What is named comes from a driving coordinate of several turns.
+    const double driving = random.uniform(-20, 20), rate = random.uniform(-2, 2);
+    const Driven middle = driven_by(model.couplings()[0], driving), last = driven_by(model.couplings()[1], middle.value);
+    const VecX q{{driving, middle.value, last.value}}, v{{rate, middle.slope * rate, last.slope * middle.slope * rate}};
+    s.start = Start(model);
+    s.start.named.assign(3, false);
+    s.start.named[2] = true;
+    s.start.joints.q[2] = q[2], s.start.joints.v[2] = v[2];
+    s.start.joints.name(model, s.start.named);
+    const std::string what = fmt::format("case {}", k);
+    begun_bodies(s, what);
+    Augmented formulation(model);
+    const auto x = state_at(formulation, s.start);
+    ASSERT_TRUE(x) << what;
+    Evaluation e;
+    ASSERT_TRUE(formulation.evaluate(*x, Load(model), e).ok()) << what;
+    for (int j = 0; j < 3; ++j) {
+      EXPECT_NEAR(e.q[j], q[j], 1e-9 * (1 + std::abs(q[j]))) << what << ", joint " << j;
+      EXPECT_NEAR(e.v[j], v[j], 1e-9 * (1 + std::abs(v[j]))) << what << ", joint " << j;
+    }
+  }
+}
+
 /// A nut on a sleeve (angle, displacement) and a thread of the same axis: one freedom.
 ModelSpec nut(Random& random, double pitch) {
   ModelSpec spec;

@@ -86,7 +86,7 @@ Moving inward(const Model& model, int j, const JointState& joints, const Moving&
   return carried(at_M, X_FM.inverse() * joint.X_PF.inverse());
 }
 
-// Freedoms that nobody named follow the coupling that drives them; couplings in a row pass on.
+// Freedoms that nobody named follow the coupling that drives them, or those that they drive; couplings in a row pass on.
 JointState with_driven(const Model& model, JointState joints) {
   std::vector<bool> told(static_cast<std::size_t>(model.nv()), false);
   for (std::size_t j = 0; j < model.joints().size(); ++j)
@@ -96,7 +96,18 @@ JointState with_driven(const Model& model, JointState joints) {
       // Joints with couplings have one coordinate per freedom.
       const Joint& driven = model.joints()[c.joint];
       const Joint& of = model.joints()[c.of];
-      if (told[driven.v0 + c.freedom] || !told[of.v0 + c.of_freedom]) continue;
+      if (told[driven.v0 + c.freedom] == told[of.v0 + c.of_freedom]) continue;
+      if (told[driven.v0 + c.freedom]) {
+        double& q = joints.q[of.q0 + c.of_freedom];
+        const double back = driving_of(c, joints.q[driven.q0 + c.freedom], q);
+        if (!std::isfinite(back)) continue;
+        q = back;
+        if (const double slope = driven_by(c, q).slope; slope != 0)
+          joints.v[of.v0 + c.of_freedom] = joints.v[driven.v0 + c.freedom] / slope;
+        told[of.v0 + c.of_freedom] = true;
+        if (of.nv == 1) joints.known[c.of] = true;
+        continue;
+      }
       const Driven p = driven_by(c, joints.q[of.q0 + c.of_freedom]);
       joints.q[driven.q0 + c.freedom] = p.value;
       joints.v[driven.v0 + c.freedom] = p.slope * joints.v[of.v0 + c.of_freedom];

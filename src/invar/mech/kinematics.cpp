@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "invar/base/largest.hpp"
@@ -187,6 +188,12 @@ VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told) {
       const int i = driven.v0 + c.freedom;
       const double driving = winds(of.kind, c.of_freedom) ? wound[of.v0 + c.of_freedom] : q[of.q0 + c.of_freedom];
       if (winds(driven.kind, c.freedom) && !is_told(i)) wound[i] = nearest_turn(wound[i], driven_by(c, driving).value);
+      // A driven coordinate whose turn is known, or that has none, says on which turn the driving one lies.
+      const int j = of.v0 + c.of_freedom;
+      const bool turns = winds(driven.kind, c.freedom);
+      if ((turns && !is_told(i)) || is_told(j) || !winds(of.kind, c.of_freedom)) continue;
+      const double value = turns ? wound[i] : q[driven.q0 + c.freedom];
+      if (const double back = driving_of(c, value, driving); std::isfinite(back)) wound[j] = nearest_turn(wound[j], back);
     }
   return wound;
 }
@@ -258,6 +265,24 @@ Driven driven_by(const Coupling& coupling, double q) {
     p.value = p.value * q + *c;
   }
   return p;
+}
+
+double driving_of(const Coupling& coupling, double value, double guess) {
+  // Newton's method, until rounding leaves nothing to gain; for a gear its first iteration is exact.
+  constexpr int kIterations = 40;
+  constexpr double kClose = 1e-9;
+  double q = guess, before = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < kIterations; ++k) {
+    const Driven p = driven_by(coupling, q);
+    const double step = (value - p.value) / p.slope;
+    const bool close = before <= kClose * (1 + std::abs(q));
+    if (close && !(std::abs(step) < before)) return q;
+    if (!std::isfinite(step)) break;
+    q += step;
+    if (step == 0) return q;
+    before = std::abs(step);
+  }
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 void driving_coordinates(const Model& model, const VecX& q, VecX& out) {

@@ -57,6 +57,8 @@ struct Driven {
   double value = 0, slope = 0, curvature = 0;
 };
 Driven driven_by(const Coupling& coupling, double q);
+/// The driving coordinate, found from `guess` on, at which the driven one has this value; NaN where none was found.
+double driving_of(const Coupling& coupling, double value, double guess);
 
 /// The driving coordinate of every coupling out of all joint coordinates; `out` has one entry per coupling.
 void driving_coordinates(const Model& model, const VecX& q, VecX& out);
