@@ -255,15 +255,15 @@ TEST(LoopStarts, OfCouplingsFollowTheDrivenJointThatIsNamed) {
       gear.joint = spec.joints[static_cast<std::size_t>(c) + 1].name;
       slopes[c] = random.uniform(0.05, 2) * (random.chance(0.5) ? 1 : -1);
       gear.coefficients = {random.uniform(-1, 1), slopes[c]};
-      if (k % 3 == 2) gear.coefficients.insert(gear.coefficients.end(), {0, slopes[c] / 40});
+      if (k % 3 == 2) gear.coefficients.insert(gear.coefficients.end(), {0, slopes[c] / 400});
       spec.couplings.push_back(gear);
     }
     Scenario s;
     s.spec = std::make_shared<const ModelSpec>(spec);
     s.model = std::make_shared<const Model>(build(spec));
     const Model& model = *s.model;
-    // What is named comes from a driving coordinate of several turns.
-    const double driving = random.uniform(-20, 20), rate = random.uniform(-2, 2);
+    // What is named comes from a driving coordinate of several turns; cubic maps make more of them.
+    const double driving = random.uniform(-1, 1) * (k % 3 == 2 ? 5 : 20), rate = random.uniform(-2, 2);
     const Driven middle = driven_by(model.couplings()[0], driving), last = driven_by(model.couplings()[1], middle.value);
     const VecX q{{driving, middle.value, last.value}}, v{{rate, middle.slope * rate, last.slope * middle.slope * rate}};
     s.start = Start(model);

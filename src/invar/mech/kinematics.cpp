@@ -180,21 +180,29 @@ VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told) {
       const int i = joint.v0 + k;
       if (winds(joint.kind, k)) wound[i] = is_told(i) ? nearest_turn(q[joint.q0 + k], told[i]) : q[joint.q0 + k];
     }
-  // Couplings in a row pass turns on, in whatever order they were written.
-  for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
-    for (const Coupling& c : model.couplings()) {
-      const Joint& driven = joint_of(model, c.joint);
-      const Joint& of = joint_of(model, c.of);
-      const int i = driven.v0 + c.freedom;
-      const double driving = winds(of.kind, c.of_freedom) ? wound[of.v0 + c.of_freedom] : q[of.q0 + c.of_freedom];
-      if (winds(driven.kind, c.freedom) && !is_told(i)) wound[i] = nearest_turn(wound[i], driven_by(c, driving).value);
-      // A driven coordinate whose turn is known, or that has none, says on which turn the driving one lies.
-      const int j = of.v0 + c.of_freedom;
-      const bool turns = winds(driven.kind, c.freedom);
-      if ((turns && !is_told(i)) || is_told(j) || !winds(of.kind, c.of_freedom)) continue;
-      const double value = turns ? wound[i] : q[driven.q0 + c.freedom];
-      if (const double back = driving_of(c, value, driving); std::isfinite(back)) wound[j] = nearest_turn(wound[j], back);
-    }
+  // Couplings in a row pass turns on, in whatever order they were written: first from coordinates that are told, or that have no
+  // turns, either way; then from driving ones to those that they drive.
+  std::vector<bool> known(static_cast<std::size_t>(model.nv()));
+  for (const Joint& joint : model.joints())
+    for (int k = 0; k < joint.nv; ++k) known[joint.v0 + k] = is_told(joint.v0 + k) || !winds(joint.kind, k);
+  const auto value = [&](const Joint& joint, int k) { return winds(joint.kind, k) ? wound[joint.v0 + k] : q[joint.q0 + k]; };
+  for (const bool from_known : {true, false})
+    for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
+      for (const Coupling& c : model.couplings()) {
+        const Joint& driven = joint_of(model, c.joint);
+        const Joint& of = joint_of(model, c.of);
+        const int i = driven.v0 + c.freedom, j = of.v0 + c.of_freedom;
+        const double driving = value(of, c.of_freedom);
+        if (!known[i] && (known[j] || !from_known)) {
+          wound[i] = nearest_turn(wound[i], driven_by(c, driving).value);
+          known[i] = known[j];
+        } else if (known[i] && !known[j]) {
+          const double back = driving_of(c, value(driven, c.freedom), driving);
+          if (!std::isfinite(back)) continue;
+          wound[j] = nearest_turn(wound[j], back);
+          known[j] = true;
+        }
+      }
   return wound;
 }
 
