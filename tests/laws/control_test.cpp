@@ -73,7 +73,6 @@ TEST(TaskLaw, FallsAsPromisedWhateverTheMechanismPathAndGains) {
   EXPECT_GT(judged, cases(24) / 2);
 }
 
-// A constant force and moment on every body push a chain away from its target for good, unless they are integrated.
 // An arm on a slide, hinges parallel: its tip has two of the three rates of a position, in whatever plane it lies, and also where
 // attitudes are known to 1e-6 rad only. With its elbow out of the plane it has all three.
 TEST(TaskLaw, AsksNoPlaneForWhatIsAcrossIt) {
@@ -114,6 +113,55 @@ TEST(TaskLaw, AsksNoPlaneForWhatIsAcrossIt) {
   }
 }
 
+// A truss of hinges, drawn in a plane, beside a free body: the tip of the truss has no rate at all, and a task beside it is
+// followed as if it were not there.
+TEST(TaskLaw, FindsNoMotionInABodyThatNothingMoves) {
+  Random random(seed(8210));
+  for (int k = 0; k < cases(20); ++k) {
+    const Vec3 axis = random_unit(random), along = any_perpendicular(axis), across = axis.cross(along);
+    const auto at = [&](double x, double y) { return Vec3(x * along + y * across); };
+    const double span = random.uniform(0.5, 2), height = random.uniform(0.3, 1);
+    const Vec3 ends[] = {at(0, 0), at(span, 0)}, top = at(random.uniform(0.2, 0.8) * span, height);
+    ModelSpec spec;
+    for (int b = 0; b < 3; ++b) {
+      BodySpec body;
+      body.name = "b" + std::to_string(b), body.inertia = random_inertia(random, std::pow(10, random.uniform(-3, 3)), 0.5);
+      spec.bodies.push_back(body);
+      if (b == 2) break;
+      JointSpec joint;
+      joint.name = "foot" + std::to_string(b), joint.kind = JointKind::Revolute, joint.child = body.name, joint.axis = axis;
+      joint.at_parent.p = ends[b];
+      spec.joints.push_back(joint);
+    }
+    JointSpec pin;
+    pin.name = "pin", pin.kind = JointKind::Revolute, pin.parent = "b0", pin.child = "b1", pin.axis = axis;
+    pin.at_parent.p = top - ends[0], pin.at_child.p = top - ends[1];
+    spec.joints.push_back(pin);
+    const Model model = build(spec);
+    const Bodies bodies = place(model, JointState::initial(model));
+    const Task held{.name = "held", .body = 1, .X_BE = pin.at_child, .path = [](Instant) { return PoseJet(); }};
+    const Task free{.name = "free", .body = 2, .X_BE = {}, .path = [](Instant) { return PoseJet(); }};
+    for (const bool position : {true, false}) {
+      TaskLawSpec law;
+      law.tasks = {held, free};
+      law.tasks[0].position = position, law.tasks[0].attitude = !position;
+      TaskLaw with(model, law, Repulsion(model, {}, {}));
+      EXPECT_NE(with.objection({0}, bodies).find("asks for 3 rates, of which the mechanism can have 0"), std::string::npos)
+          << with.objection({0}, bodies);
+      law.tasks = {free};
+      TaskLaw without(model, law, Repulsion(model, {}, {}));
+      EXPECT_EQ(without.objection({0}, bodies), "");
+      Load a(model), b(model);
+      ASSERT_TRUE(with.command({0}, bodies, a).ok());
+      ASSERT_TRUE(without.command({0}, bodies, b).ok());
+      // What the elimination rounds, of forces of this size.
+      const double size = b.port[2].force.norm() + b.port[2].moment.norm();
+      EXPECT_LT((a.port[2].force - b.port[2].force).norm() + (a.port[2].moment - b.port[2].moment).norm(), 1e-10 * size);
+    }
+  }
+}
+
+// A constant force and moment on every body push a chain away from its target for good, unless they are integrated.
 TEST(TaskLaw, IntegratesConstantDisturbancesAway) {
   for (int k = 0; k < cases(6); ++k) {
     MechanismOptions o;

@@ -19,6 +19,8 @@ namespace {
 // an attitude are compared with the sum of theirs: it is the same in every World, and a direction in which joints leave nothing
 // but round-off or noise of attitudes is none.
 constexpr double kIndependent = 1e-8;
+// What a body that nothing moves keeps of the mobility that it would have alone is round-off.
+constexpr double kHeld = 1e-12;
 
 void clear(Port& port) {
   for (Wrench& w : port) w = Wrench{};
@@ -38,7 +40,7 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
       slope_(f_),
       slope_rate_(f_) {
   std::vector<std::string> names;
-  std::vector<double> damping;
+  std::vector<double> damping, held;
   double mass = 0;
   for (const Body& body : model.bodies()) mass += body.inertia.mass;
   for (std::size_t k = 0; k < spec_.tasks.size(); ++k) {
@@ -48,7 +50,10 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
     for (int axis = task.position ? 0 : 3; axis < (task.attitude ? 6 : 3); ++axis) {
       task_of_row_.push_back(static_cast<int>(k));
       axis_of_row_.push_back(axis);
-      damping.push_back(task.damping / (axis < 3 ? mass : mass * model.length() * model.length()));
+      const double lever = axis < 3 ? 1 : model.length() * model.length();
+      const double own = model.bodies()[static_cast<std::size_t>(task.body)].inertia.mass;
+      damping.push_back(task.damping / (mass * lever));
+      held.push_back(kHeld / ((own > 0 ? own : mass) * lever));
       X_.emplace_back(model.bodies().size());
     }
     Follower& f = followers_[k];
@@ -65,6 +70,7 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
   wanted_ = wanted_dot_ = y_ = y_dot_ = VecX::Zero(rows);
   gram_ = L_ = MatX::Zero(rows, rows);
   damping_ = Eigen::Map<const VecX>(damping.data(), rows);
+  held_ = Eigen::Map<const VecX>(held.data(), rows);
   kept_.assign(task_of_row_.size(), true);
   certificate_.law = spec_.as_printed ? "A-III as printed" : "A-III, constraint-consistent";
   certificate_.guarantee =
@@ -165,7 +171,7 @@ bool TaskLaw::factor() {
     double pivot = gram_(r, r);
     for (Eigen::Index k = 0; k < r; ++k) pivot -= L_(r, k) * L_(r, k);
     const Eigen::Index first = r - axis_of_row_[static_cast<std::size_t>(r)] % 3;
-    kept_[static_cast<std::size_t>(r)] = pivot > kIndependent * gram_.diagonal().segment<3>(first).sum();
+    kept_[static_cast<std::size_t>(r)] = pivot > kIndependent * gram_.diagonal().segment<3>(first).sum() && pivot > held_[r];
     L_(r, r) = kept_[static_cast<std::size_t>(r)] ? std::sqrt(pivot) : 1.0;
     all = all && kept_[static_cast<std::size_t>(r)];
   }

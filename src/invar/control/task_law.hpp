@@ -75,7 +75,7 @@ class TaskLaw final : public PortLaw {
   std::vector<int> task_of_row_, axis_of_row_;  // axis 0..2 linear, 3..5 angular, World
   std::vector<Accelerations> X_;                // A J_tᵀ, per row
   Field flow_;                                  // ν_r with its forces
-  VecX damping_, wanted_, wanted_dot_, y_, y_dot_;
+  VecX damping_, held_, wanted_, wanted_dot_, y_, y_dot_;
   MatX gram_, L_;
   std::vector<bool> kept_;
   Port f_, f_dot_, slope_, slope_rate_;
