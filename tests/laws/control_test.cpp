@@ -77,6 +77,7 @@ TEST(TaskLaw, FallsAsPromisedWhateverTheMechanismPathAndGains) {
 // attitudes are known to 1e-6 rad only. With its elbow out of the plane it has all three.
 TEST(TaskLaw, AsksNoPlaneForWhatIsAcrossIt) {
   Random random(seed(8200));
+  int in_planes = 0, in_space = 0;
   for (int k = 0; k < cases(20); ++k) {
     Quat turn(random.normal(), random.normal(), random.normal(), random.normal());
     turn.normalize();
@@ -98,6 +99,16 @@ TEST(TaskLaw, AsksNoPlaneForWhatIsAcrossIt) {
       ASSERT_TRUE(spec) << spec.error().text();
       const Model model = build(*spec);
       const Bodies still = place(model, JointState::initial(model));
+      // Rates of the tip by those of the three joints; beside a singular configuration nothing is asked.
+      const auto origin = [&](int b) { return Vec3(still[b].p_WC - still[b].q_WB * Vec3(0.2, 0, 0)); };
+      const Vec3 tip = origin(2) + still[2].q_WB * Vec3(0.4, 0, 0);
+      const Vec3 elbow = still[1].q_WB * (flat ? Vec3(0, 1, 0) : Vec3(0, 0.8, 0.6));
+      Mat3 rates;
+      rates << still[0].q_WB * Vec3(1, 0, 0), (still[0].q_WB * Vec3(0, 1, 0)).cross(tip - origin(1)),
+          elbow.cross(tip - origin(2));
+      const Vec3 sizes = Eigen::JacobiSVD<Mat3>(rates).singularValues();
+      if (sizes[flat ? 1 : 2] < 0.01) continue;
+      (flat ? in_planes : in_space)++;
       Bodies noisy = still;
       for (BodyState& b : noisy) b.q_WB = exp_so3(1e-6 * Vec3(random.normal(), random.normal(), random.normal())) * b.q_WB;
       TaskLawSpec law;
@@ -111,6 +122,8 @@ TEST(TaskLaw, AsksNoPlaneForWhatIsAcrossIt) {
       }
     }
   }
+  EXPECT_GT(in_planes, cases(20) / 2);
+  EXPECT_GT(in_space, cases(20) / 2);
 }
 
 // A truss of hinges, drawn in a plane, beside a free body: the tip of the truss has no rate at all, and a task beside it is

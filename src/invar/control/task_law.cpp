@@ -9,15 +9,15 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
 namespace invar {
 namespace {
 
-// Rows that keep less than this of their task's mobility beside those before them have none. All three rows of a position or
-// an attitude are compared with the sum of theirs: it is the same in every World, and a direction in which joints leave nothing
-// but round-off or noise of attitudes is none.
+// A direction that keeps less than this of the mobility of its position or attitude, beside the tasks before it, has none: joints
+// leave nothing but round-off or noise of attitudes there.
 constexpr double kIndependent = 1e-8;
 // What a body that nothing moves keeps of the mobility that it would have alone is round-off.
 constexpr double kHeld = 1e-12;
@@ -53,7 +53,7 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
       const double lever = axis < 3 ? 1 : model.length() * model.length();
       const double own = model.bodies()[static_cast<std::size_t>(task.body)].inertia.mass;
       damping.push_back(task.damping / (mass * lever));
-      held.push_back(kHeld / ((own > 0 ? own : mass) * lever));
+      if (axis % 3 == 0) held.push_back(kHeld / ((own > 0 ? own : mass) * lever));
       X_.emplace_back(model.bodies().size());
     }
     Follower& f = followers_[k];
@@ -70,8 +70,9 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
   wanted_ = wanted_dot_ = y_ = y_dot_ = VecX::Zero(rows);
   gram_ = L_ = MatX::Zero(rows, rows);
   damping_ = Eigen::Map<const VecX>(damping.data(), rows);
-  held_ = Eigen::Map<const VecX>(held.data(), rows);
-  kept_.assign(task_of_row_.size(), true);
+  held_ = Eigen::Map<const VecX>(held.data(), rows / 3);
+  kept_.assign(task_of_row_.size() / 3, 3);
+  inverse_of_block_.assign(kept_.size(), Mat3::Zero());
   certificate_.law = spec_.as_printed ? "A-III as printed" : "A-III, constraint-consistent";
   certificate_.guarantee =
       "V falls at the rate sᵀ K_d s but for disturbances; with s = 0 position errors of the tasks decay with their rate, small "
@@ -158,35 +159,43 @@ Verdict TaskLaw::columns() {
   return {};
 }
 
-// L Lᵀ in the order of priority; a row whose pivot is gone is left out.
-bool TaskLaw::factor() {
-  bool all = true;
-  const auto n = gram_.rows();
-  for (Eigen::Index r = 0; r < n; ++r) {
-    for (Eigen::Index c = 0; c < r; ++c) {
-      double sum = gram_(r, c);
-      for (Eigen::Index k = 0; k < c; ++k) sum -= L_(r, k) * L_(c, k);
-      L_(r, c) = kept_[static_cast<std::size_t>(c)] ? sum / L_(c, c) : 0.0;
+// L Lᵀ = J_t A J_tᵀ in the order of priority, in blocks of three: the rows of a position or of an attitude. A block is inverted
+// in the axes of its own mobility, so that which directions are left out does not depend on World: L_bb = V Λ^½, G_b = V Λ^-½,
+// with zeros where nothing is left.
+void TaskLaw::factor() {
+  const auto blocks = static_cast<Eigen::Index>(kept_.size());
+  for (Eigen::Index b = 0; b < blocks; ++b) {
+    Mat3 left = gram_.block<3, 3>(3 * b, 3 * b);
+    const double whole = left.trace(), least = std::max(kIndependent * whole, held_[b]);
+    for (Eigen::Index k = 0; k < b; ++k) left -= L_.block<3, 3>(3 * b, 3 * k) * L_.block<3, 3>(3 * b, 3 * k).transpose();
+    const Eigen::SelfAdjointEigenSolver<Mat3> axes(left);
+    Mat3& G = inverse_of_block_[static_cast<std::size_t>(b)];
+    int& kept = kept_[static_cast<std::size_t>(b)] = 0;
+    for (int i = 0; i < 3; ++i) {
+      const double mobility = axes.eigenvalues()[i];
+      const bool moves = mobility > least;
+      kept += moves ? 1 : 0;
+      G.col(i) = moves ? Vec3(axes.eigenvectors().col(i) / std::sqrt(mobility)) : Vec3::Zero();
     }
-    double pivot = gram_(r, r);
-    for (Eigen::Index k = 0; k < r; ++k) pivot -= L_(r, k) * L_(r, k);
-    const Eigen::Index first = r - axis_of_row_[static_cast<std::size_t>(r)] % 3;
-    kept_[static_cast<std::size_t>(r)] = pivot > kIndependent * gram_.diagonal().segment<3>(first).sum() && pivot > held_[r];
-    L_(r, r) = kept_[static_cast<std::size_t>(r)] ? std::sqrt(pivot) : 1.0;
-    all = all && kept_[static_cast<std::size_t>(r)];
+    for (Eigen::Index c = b + 1; c < blocks; ++c) {
+      Mat3 below = gram_.block<3, 3>(3 * c, 3 * b);
+      for (Eigen::Index k = 0; k < b; ++k) below -= L_.block<3, 3>(3 * c, 3 * k) * L_.block<3, 3>(3 * b, 3 * k).transpose();
+      L_.block<3, 3>(3 * c, 3 * b) = below * G;
+    }
   }
-  return all;
 }
 
 void TaskLaw::solve(VecX& y) const {
-  const auto n = y.size();
-  for (Eigen::Index r = 0; r < n; ++r) {
-    for (Eigen::Index k = 0; k < r; ++k) y[r] -= L_(r, k) * y[k];
-    y[r] = kept_[static_cast<std::size_t>(r)] ? y[r] / L_(r, r) : 0.0;
+  const auto blocks = static_cast<Eigen::Index>(kept_.size());
+  for (Eigen::Index b = 0; b < blocks; ++b) {
+    Vec3 left = y.segment<3>(3 * b);
+    for (Eigen::Index k = 0; k < b; ++k) left -= L_.block<3, 3>(3 * b, 3 * k) * y.segment<3>(3 * k);
+    y.segment<3>(3 * b) = inverse_of_block_[static_cast<std::size_t>(b)].transpose() * left;
   }
-  for (Eigen::Index r = n - 1; r >= 0; --r) {
-    for (Eigen::Index k = r + 1; k < n; ++k) y[r] -= L_(k, r) * y[k];
-    y[r] = kept_[static_cast<std::size_t>(r)] ? y[r] / L_(r, r) : 0.0;
+  for (Eigen::Index b = blocks - 1; b >= 0; --b) {
+    Vec3 left = y.segment<3>(3 * b);
+    for (Eigen::Index c = b + 1; c < blocks; ++c) left -= L_.block<3, 3>(3 * c, 3 * b).transpose() * y.segment<3>(3 * c);
+    y.segment<3>(3 * b) = inverse_of_block_[static_cast<std::size_t>(b)] * left;
   }
 }
 
@@ -269,8 +278,8 @@ std::string TaskLaw::cannot() const {
                          spec_.tasks[k].name);
   for (int k = 0; k < static_cast<int>(followers_.size()) && !spec_.as_printed; ++k) {
     int rows = 0, met = 0;
-    for (std::size_t r = 0; r < kept_.size(); ++r)
-      if (task_of_row_[r] == k) ++rows, met += kept_[r] ? 1 : 0;
+    for (std::size_t b = 0; b < kept_.size(); ++b)
+      if (task_of_row_[3 * b] == k) rows += 3, met += kept_[b];
     if (met == rows) continue;
     const Task& task = spec_.tasks[static_cast<std::size_t>(k)];
     const std::string& name = task.name;
@@ -303,8 +312,8 @@ void TaskLaw::track(double t) {
   }
   certificate_.look(switches_, t, 0);
   certificate_.look(reached_, t, 0);
-  for (std::size_t r = 0; r < kept_.size(); ++r)
-    if (!kept_[r]) certificate_.look(reached_, t, 1, task_of_row_[r]);
+  for (std::size_t b = 0; b < kept_.size(); ++b)
+    if (kept_[b] < 3) certificate_.look(reached_, t, 1, task_of_row_[3 * b]);
 }
 
 }  // namespace invar

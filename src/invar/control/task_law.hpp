@@ -63,7 +63,7 @@ class TaskLaw final : public PortLaw {
   void ask(Instant at);
   void printed(Accelerations& nu_r, Accelerations& nu_r_dot);
   Verdict columns();
-  bool factor();
+  void factor();
   void solve(VecX& y) const;
   double row(int r, const Accelerations& x) const;
   void add_row(int r, double y, Port& port) const;
@@ -77,7 +77,8 @@ class TaskLaw final : public PortLaw {
   Field flow_;                                  // ν_r with its forces
   VecX damping_, held_, wanted_, wanted_dot_, y_, y_dot_;
   MatX gram_, L_;
-  std::vector<bool> kept_;
+  std::vector<Mat3> inverse_of_block_;
+  std::vector<int> kept_;  // directions of every block of three rows
   Port f_, f_dot_, slope_, slope_rate_;
   int reached_ = 0, switches_ = 0, clear_ = -1, within_ = -1;
   std::size_t clearance_ = 0;
