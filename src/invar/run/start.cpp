@@ -35,17 +35,44 @@ bool is_initial(const Model& model, const Start& start) {
          start.joints.q == model.initial_q() && start.joints.v.isZero(0);
 }
 
-// Loops closed near what [initial] says. Where they cannot be (links that lie in one line resist every way out to first order),
-// joints that it does not name are tried elsewhere, further away each time; always the same places.
-Result<Bodies> closed_near_initial(const Model& model, double tolerance) {
+// Closed bodies, and how far from names they are.
+struct Closed {
+  Bodies bodies;
+  double off;
+};
+
+// Joints that [initial] names lead from closed bodies to where it has them, as far as loops let them. Where names contradict each
+// other, those that lead are as named, and the others follow.
+Closed led_to_initial(const Model& model, Bodies near, const VecX& turns) {
+  const Start names = named_by_initial(model);
+  const std::vector<int> leaders = named_freedoms(model, names);
+  if (leaders.empty() || JointTree(model).rows() == 0) return {std::move(near), 0};
+  const VecX wound = wound_at(model, near, turns);
+  const double off = off_names(model, names, near, wound);
+  if (off <= AsNamed::kBound) return {std::move(near), off};
+  Travel travel(model, leaders, near, wound, named_attitudes(model, names));
+  if (!travel.go(names.joints.q, named_rates(model, names))) return {std::move(near), off};
+  const double there = off_names(model, names, travel.bodies(), wound);
+  return there < off ? Closed{travel.bodies(), there} : Closed{std::move(near), off};
+}
+
+// What values of [initial] that somebody has rounded may be off by, rad or parts of the length.
+constexpr double kRounded = 1e-3;
+
+// Loops closed as [initial] says. Joints that it does not name begin at zero; where loops do not close from there (links that lie
+// in one line resist every way out to first order), or close on another branch than the one that is named, they are tried
+// elsewhere, further away each time; always the same places.
+Result<Bodies> assembled_initial(const Model& model, double tolerance) {
   constexpr int kTries = 24;
   const JointState initial = JointState::initial(model);
   const VecX turns = initial.turns(model);
   auto first = make_consistent(model, place(model, initial), tolerance, turns);
-  if (first || first.error().kind != ErrorKind::State) return first;
+  if (!first && first.error().kind != ErrorKind::State) return first;
+  std::optional<Closed> best;
+  if (first) best = led_to_initial(model, std::move(*first), turns);
   const AsNamed measure(model);
   Random random(1);
-  for (int k = 0; k < kTries; ++k) {
+  for (int k = 0; k < kTries && !(best && best->off <= kRounded); ++k) {
     JointState joints = initial;
     const double far = 0.1 * std::exp2(0.25 * k);  // rad, or lengths: up to a turn
     bool moved = false;
@@ -55,24 +82,12 @@ Result<Bodies> closed_near_initial(const Model& model, double tolerance) {
         joints.q[joint.q0 + i] += far * measure.unit(j, i) * random.uniform(-1, 1);
     }
     if (!moved) break;
-    if (auto other = make_consistent(model, place(model, joints), tolerance, turns)) return other;
+    auto other = make_consistent(model, place(model, joints), tolerance, turns);
+    if (!other) continue;
+    Closed led = led_to_initial(model, std::move(*other), turns);
+    if (!best || led.off < best->off) best = std::move(led);
   }
-  return first;
-}
-
-// From there the joints that [initial] names lead to where it has them, if loops let them.
-Result<Bodies> assembled_initial(const Model& model, double tolerance) {
-  const VecX turns = JointState::initial(model).turns(model);
-  auto near = closed_near_initial(model, tolerance);
-  const Start names = named_by_initial(model);
-  const std::vector<int> leaders = named_freedoms(model, names);
-  if (!near || leaders.empty() || JointTree(model).rows() == 0) return near;
-  const VecX wound = wound_at(model, *near, turns);
-  if (off_names(model, names, *near, wound) <= AsNamed::kBound) return near;
-  Travel travel(model, leaders, *near, wound, named_attitudes(model, names));
-  if (!travel.go(names.joints.q, named_rates(model, names))) return near;
-  if (off_names(model, names, travel.bodies(), wound) <= AsNamed::kBound) return travel.bodies();
-  return near;
+  return best ? Result<Bodies>(std::move(best->bodies)) : first;
 }
 
 Initial initial_of(const Model& model, double tolerance) {
@@ -363,7 +378,6 @@ namespace {
 
 // Where [initial] contradicts the loops by more than values that somebody has rounded do.
 std::vector<std::string> off_initial(const Model& model, const VecX& q) {
-  constexpr double kRounded = 1e-3;
   std::vector<std::string> out;
   const Start names = named_by_initial(model);
   const AsNamed measure(model);
