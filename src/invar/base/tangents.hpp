@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <Eigen/Core>
+#include "invar/base/alignment.hpp"
 
 namespace invar {
 
