@@ -592,6 +592,45 @@ TEST(LearnFile, FindsTheGainOfAMountedActuatorFromARecording) {
   EXPECT_NE(refused.error().text().find("say loads = \"unknown\""), std::string::npos) << refused.error().text();
 }
 
+// A nozzle that points elsewhere, in a run of its own. On a hinge only its component across the rod shows: the one turn is found
+// to first order, cos δ - sin δ - 1 for -δ where it points 45° off, and of the other it is said that nothing shows.
+TEST(LearnFile, FindsTheMisalignmentOfAMountedActuatorFromARecording) {
+  const Folder folder;
+  const std::string model = fmt::format("model = \"{}/models/pendulum.toml\"\n", source_path());
+  const std::string nozzle = "kind = \"force\", frame = \"tip\", direction = [1, 0, -1]";
+  for (const char* frequency : {"0.31", "0.47"}) {
+    const auto s = parse_scenario(
+        model + fmt::format("[integrator]\nmethod = \"dopri5\"\n[time]\nend = 2\n[record]\nevery = 0.05\nwhat = [\"bodies\", "
+                            "\"accelerations\", \"loads\"]\n"
+                            "[[control]]\nname = \"arm\"\nlaw = \"computed_torque\"\nnominal = \"{}/models/pendulum.toml\"\n"
+                            "actuators = [{{ {}, mounted = {{ turn = [0, 0.1, 0] }} }}]\n[[control.joints]]\njoint = \"hinge\"\n"
+                            "reference = {{ kind = \"sine\", amplitude = 0.6, frequency = {} }}\nrate = 3\ndamping = 6\n",
+                            source_path(), nozzle, frequency),
+        folder / "here.toml");
+    ASSERT_TRUE(s) << s.error().text();
+    LogWriter log(folder / fmt::format("{}.log", frequency), "");
+    RunOptions options;
+    options.sink = &log;
+    const auto done = run(*s, options);
+    ASSERT_TRUE(done) << done.error().text();
+  }
+  write_file(folder / "turn.toml",
+             model + fmt::format("actuators = [{{ {} }}]\n[[data]]\nfile = \"0.31.log\"\nloads = \"unknown\"\n"
+                                 "[[data]]\nfile = \"0.47.log\"\nloads = \"unknown\"\n[[term]]\n"
+                                 "kind = \"actuator_misalignment\"\n",
+                                 nozzle));
+  const auto file = read_learn_file(folder / "turn.toml");
+  ASSERT_TRUE(file) << file.error().text();
+  const auto found = learn(file->nominal, *file->model, file->data, file->spec, file->actuators);
+  ASSERT_TRUE(found) << found.error().text();
+  // The second axis is d × (1, 0, 1)/√2 = -y, hence the sign. Tolerance as for gains.
+  EXPECT_NEAR(found->fit.coefficients[1], std::cos(0.1) - std::sin(0.1) - 1, 1e-8);
+  EXPECT_EQ(found->fit.coefficients[0], 0);
+  ASSERT_EQ(found->learned.undetermined.size(), 1u);
+  EXPECT_NE(found->learned.undetermined[0].find("misalignment 1 of actuator"), std::string::npos)
+      << found->learned.undetermined[0];
+}
+
 // A regression over directions that the data do not determine may have inertias that no rigid body has; the nearest are written,
 // and what these leave over is another number. Where the terms are what is unknown, both are the same.
 TEST(LearnFile, ErrorIsThatOfWhatIsWritten) {

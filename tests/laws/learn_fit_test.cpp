@@ -116,6 +116,34 @@ TEST(Fit, ChoosesStrengthsOnHeldOutRunsAndBeatsFixedOnes) {
   EXPECT_LT(chosen.fit.held_out, 0.2);
 }
 
+// Every body has a strength of its own: that of the one that carries a load is the weakest, those of the others hold their
+// inertias back.
+TEST(Fit, WeighsEachBodyOnItsOwn) {
+  UnknownLoad u = dry();
+  u.damping = u.friction = 0;
+  const Model model = build(u.nominal);
+  const auto terms = Terms::build(model, {term(TermKind::JointViscous), term(TermKind::Inertia), term(TermKind::Drag)});
+  ASSERT_TRUE(terms);
+  ASSERT_EQ(terms->groups(), 1 + 5 + 3);
+  EXPECT_EQ(terms->group_of(terms->first_column(1) + 43), 1 + 4);
+  EXPECT_EQ(terms->group_of(terms->columns() - 1), 1 + 5 + 2);
+  for (int k = 0; k < 5; ++k) {
+    const DataSet data = excited(u, seed(17205) + static_cast<std::uint64_t>(k), 5, 10, 0.05);
+    const auto training = gram_of(model, *terms, data, {0, 1, 2}), held_out = gram_of(model, *terms, data, {3, 4});
+    ASSERT_TRUE(training && held_out);
+    const auto done = fit(*terms, *training, *held_out);
+    ASSERT_TRUE(done);
+    ASSERT_EQ(done->strengths.size(), 9u);
+    for (std::size_t b = 1; b < 5; ++b) EXPECT_GT(done->strengths[b], done->strengths[5]) << "body" << b << ", draw " << k;
+    // The same strengths, told: the same fit.
+    FitOptions told;
+    told.strengths = done->strengths;
+    const auto again = fit(*terms, *training, *held_out, told);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->coefficients, done->coefficients);
+  }
+}
+
 // Two links that are welded together and slide, under drawn loads.
 struct Welded {
   Model model;
@@ -500,28 +528,138 @@ TEST(LearnedLoad, IsRefusedByOtherBodies) {
   EXPECT_NE(refused.error().what.find("'body3', which the model has not; learn anew"), std::string::npos);
 }
 
-// Inside the training data nothing fades; three times as fast generic terms are gone and the others are not.
+// Inside the training data nothing fades, to the bit; a body that is twice as far outside is without generic terms; in between
+// their size falls as the fading says. The motion of one sample, faster and faster: leverages grow along. Drag beside is that of
+// the whole motion, however far.
 TEST(LearnedLoad, FadesGenericTermsOutsideOfItsData) {
   const UnknownLoad u = UnknownLoad::reference();
   const Model model = build(u.nominal);
   const DataSet data = excited(u, seed(17290), 3, 30, 0);
   TermSpec fourier = term(TermKind::Fourier);
   fourier.cosines = 10, fourier.scales = scales_of(data, model.length());
-  auto terms = Terms::build(model, {fourier});
-  fourier.domain = domain_of(static_cast<const FeatureTerm&>(terms->term(0)), data);
-  terms = Terms::build(model, {fourier});
-  ASSERT_TRUE(terms);
-  const VecX ones = VecX::Ones(terms->columns());
+  const auto endless = Terms::build(model, {fourier}), drag = Terms::build(model, {term(TermKind::Drag)});
+  ASSERT_TRUE(endless && drag);
+  fourier.domain = domain_of(static_cast<const FeatureTerm&>(endless->term(0)), data);
+  const auto both = Terms::build(model, {fourier, term(TermKind::Drag)});
+  ASSERT_TRUE(both);
+  const auto& seen = static_cast<const FeatureTerm&>(both->term(0));
+  const VecX ones = VecX::Ones(both->columns());
   double farthest = 0;
+  int inside = 0, between = 0, gone = 0;
   for (const DataRun& run : data.runs)
-    for (const DataSample& s : run.samples) farthest = std::max(farthest, terms->leverage(s.bodies, data.around(s)));
+    for (const DataSample& here : run.samples)
+      for (const double faster : {1.0, 1.5, 2.0, 3.0}) {
+        DataSample s = here;
+        for (BodyState& b : s.bodies) b.v_WC *= faster, b.w_WB *= faster;
+        const Surroundings around = data.around(s);
+        const std::size_t n = s.bodies.size();
+        Port whole(n), water(n), unfaded(n);
+        both->add(s.bodies, around, ones.data(), whole);
+        drag->add(s.bodies, around, ones.data(), water);
+        endless->add(s.bodies, around, ones.data(), unfaded);
+        double most = 0;
+        for (std::size_t b = 0; b < n; ++b) {
+          const double leverage = std::sqrt(fourier.domain.leverage(seen.classes().of[b], seen.seen(s.bodies, around, b)));
+          most = std::max(most, leverage);
+          const Wrench generic = whole[b] - water[b];
+          const double left = generic.force.norm() + generic.moment.norm(),
+                       full = unfaded[b].force.norm() + unfaded[b].moment.norm(),
+                       off = (generic.force - unfaded[b].force).norm() + (generic.moment - unfaded[b].moment).norm(),
+                       rounding = 1e-14 * (full + whole[b].force.norm() + whole[b].moment.norm());
+          EXPECT_GT(water[b].force.norm(), 0);
+          if (leverage <= 1 - 1e-12) {
+            EXPECT_LT(off, rounding);
+            ++inside;
+          } else if (leverage >= 2 + 1e-12) {
+            EXPECT_LT(left, rounding) << leverage;
+            ++gone;
+          } else if (leverage > 1.01 && leverage < 1.99) {
+            // 1 - x²(3 - 2x) of the way from 1 to 2.
+            const double x = leverage - 1, part = 1 - x * x * (3 - 2 * x);
+            EXPECT_NEAR(left, part * full, 10 * rounding) << leverage;
+            ++between;
+          }
+        }
+        EXPECT_NEAR(both->leverage(s.bodies, around), most, 1e-14 * most);
+        if (faster == 1) farthest = std::max(farthest, most);
+      }
   EXPECT_NEAR(farthest, 1, 1e-12);
-  DataSample s = data.runs[1].samples[11];
-  for (BodyState& b : s.bodies) b.v_WC *= 1000, b.w_WB *= 1000;
-  Port port(s.bodies.size());
-  terms->add(s.bodies, data.around(s), ones.data(), port);
-  for (const Wrench& w : port) EXPECT_EQ(w.force.norm() + w.moment.norm(), 0);
-  EXPECT_GT(terms->leverage(s.bodies, data.around(s)), 2);
+  EXPECT_GT(inside, 400);
+  EXPECT_GT(between, 50);
+  EXPECT_GT(gone, 50);
+}
+
+// What is learned does not depend on how many threads learn: sums, strengths, coefficients and hidden layers, to the bit.
+TEST(Learn, HasTheSameBitsOnAnyNumberOfThreads) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const Model model = build(u.nominal);
+  const DataSet data = excited(u, seed(17295), 4, 40, 0.05);
+  LearnSpec spec;
+  spec.terms = {term(TermKind::Inertia), term(TermKind::Drag), term(TermKind::Network)};
+  spec.terms[2].width = 6, spec.train.epochs = 4;
+  std::optional<LearnResult> alone;
+  for (const int threads : {1, 2, 3, 5}) {
+    spec.threads = threads;
+    auto result = learn(u.nominal, model, data, spec);
+    ASSERT_TRUE(result) << result.error().text();
+    if (!alone) {
+      alone = std::move(*result);
+      continue;
+    }
+    EXPECT_EQ(result->fit.coefficients, alone->fit.coefficients) << threads;
+    EXPECT_EQ(result->fit.strengths, alone->fit.strengths);
+    EXPECT_EQ(result->learned.coefficients, alone->learned.coefficients);
+    EXPECT_EQ(result->terms[2].layers.W1, alone->terms[2].layers.W1);
+    EXPECT_EQ(result->terms[2].layers.W2, alone->terms[2].layers.W2);
+    EXPECT_EQ(result->terms[2].layers.b2, alone->terms[2].layers.b2);
+    EXPECT_EQ(result->written, alone->written);
+  }
+}
+
+// Whoever stops a training gets the layers of the best epoch until then, to the bit those of a training that was stopped right
+// after it; what is fitted with them has all samples. Steps are large here, so that errors rise now and then.
+TEST(Learn, KeepsTheBestLayersOfATrainingThatIsStopped) {
+  const UnknownLoad u = UnknownLoad::reference();
+  const Model model = build(u.nominal);
+  const DataSet data = excited(u, seed(17296), 4, 40, 0.05);
+  LearnSpec spec;
+  spec.terms = {term(TermKind::Drag), term(TermKind::Network)};
+  spec.terms[1].width = 6, spec.train.epochs = 60, spec.train.rate = 0.1;
+  std::vector<double> errors;
+  const auto stopped_after = [&](int epochs) {
+    std::atomic<bool> stop = false;
+    LearnSpec there = spec;
+    there.stop = &stop;
+    errors.clear();
+    there.progress = [&](const std::string& doing, double part) {
+      if (doing.rfind("hidden layers", 0) != 0) return;
+      errors.push_back(std::stod(doing.substr(doing.find("error ") + 6)));
+      stop = static_cast<int>(std::lround(part * spec.train.epochs)) >= epochs;
+    };
+    auto result = learn(u.nominal, model, data, there);
+    EXPECT_TRUE(result) << (result ? "" : result.error().text());
+    return std::move(*result);
+  };
+  const LearnResult whole = stopped_after(1000);
+  EXPECT_FALSE(whole.interrupted);
+  ASSERT_EQ(errors.size(), 60u);
+  // Stopped where the error is well above the least one before; errors are told to three digits.
+  std::size_t best = 0, end = 0;
+  for (std::size_t i = 1; i < errors.size() && end == 0; ++i) {
+    if (errors[i] < errors[best] - 2e-3) best = i;
+    if (best > 0 && errors[i] > errors[best] + 2e-3) end = i;
+  }
+  ASSERT_GT(end, best) << "the error never rose";
+  const auto lowest = std::min_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(end));
+  best = static_cast<std::size_t>(lowest - errors.begin());
+  const LearnResult late = stopped_after(static_cast<int>(end) + 1), early = stopped_after(static_cast<int>(best) + 1);
+  EXPECT_TRUE(late.interrupted && early.interrupted);
+  EXPECT_EQ(errors.size(), best + 1);
+  EXPECT_EQ(late.terms[1].layers.W1, early.terms[1].layers.W1);
+  EXPECT_EQ(late.terms[1].layers.W2, early.terms[1].layers.W2);
+  EXPECT_EQ(late.fit.coefficients, early.fit.coefficients);
+  EXPECT_EQ(late.learned.from.samples, whole.learned.from.samples);
+  EXPECT_TRUE(late.learned.learned);
 }
 
 }  // namespace

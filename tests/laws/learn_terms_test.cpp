@@ -3,10 +3,12 @@
 // Terms of learning on drawn mechanisms: columns and sums, what they mean for the model, and how they turn with the World.
 #include <gtest/gtest.h>
 
+#include "invar/learn/learned_load.hpp"
 #include "invar/learn/motion_factor.hpp"
 #include "invar/learn/term/fourier.hpp"
 #include "invar/learn/term/inertia.hpp"
 #include "invar/learn/terms.hpp"
+#include "invar/mech/kinematics.hpp"
 #include "support/campaign.hpp"
 #include "support/states.hpp"
 #include "support/unknown_load.hpp"
@@ -43,6 +45,7 @@ TermSpec term(TermKind kind, Sharing sharing = Sharing::Each) {
   TermSpec spec;
   spec.kind = kind, spec.sharing = sharing;
   spec.cosines = 12, spec.width = 8;
+  spec.smoothing = {0.05, 0.1, 0.3, 0.7, 2};
   return spec;
 }
 
@@ -378,6 +381,165 @@ TEST(JointTerms, AreWhatTheModelWouldDo) {
     }
   }
   EXPECT_GT(judged, cases(60));
+}
+
+// A constant effort of one gives the rate of its freedom as power, and so to no other motion.
+TEST(JointTerms, OffsetsPushAlongTheirFreedoms) {
+  int judged = 0;
+  for (int k = 0; k < cases(60); ++k) {
+    const Sample s = drawn(seed(17042), k);
+    const auto terms = Terms::build(s.model, {term(TermKind::JointOffset)});
+    if (!terms) continue;  // nothing but free joints
+    VecX q, v;
+    joint_coordinates(s.model, s.bodies, q, v);
+    std::vector<ColumnEntry> entries;
+    terms->list(s.bodies, {}, entries);
+    VecX given = VecX::Zero(terms->columns()), sizes = given;
+    for (const ColumnEntry& e : entries) {
+      const BodyState& at = s.bodies[static_cast<std::size_t>(e.body)];
+      given[e.column] += power(e.wrench, {at.w_WB, at.v_WC});
+      sizes[e.column] += size(e.wrench) * (at.w_WB.norm() + at.v_WC.norm());
+    }
+    int column = 0;
+    for (const Joint& j : s.model.joints())
+      for (int i = 0; i < j.nv && j.kind != JointKind::Free; ++i, ++column, ++judged)
+        EXPECT_NEAR(given[column], v[j.v0 + i], 1e-13 * sizes[column]) << terms->label(column);
+    EXPECT_EQ(column, terms->columns());
+  }
+  EXPECT_GT(judged, cases(60));
+}
+
+// Springs and constant efforts, told and not fitted: what the edited model does beyond the nominal one, and the load that stays
+// beside it, are what the terms do. Where a scalar freedom has a spring an offset moves its rest; of balls, and without a spring,
+// it stays a load.
+TEST(JointTerms, BecomeSpringsThatDoTheSame) {
+  int moved = 0, stayed = 0;
+  for (int k = 0; k < cases(60); ++k) {
+    const Sample s = drawn(seed(17043), k);
+    Random random(17044, static_cast<std::uint64_t>(k));
+    ModelSpec spec = s.mechanism.spec;
+    for (std::size_t j = 0; j < spec.joints.size(); ++j) {
+      const Joint& joint = s.model.joints()[j];
+      if (joint.nv == 0 || joint.kind == JointKind::Free || random.uniform(0, 1) < 0.3) continue;
+      auto &stiffness = spec.joints[j].spring.stiffness, &rest = spec.joints[j].spring.rest;
+      for (int i = 0; i < joint.nv; ++i) stiffness.push_back(random.uniform(1, 20)), rest.push_back(random.uniform(-0.5, 0.5));
+    }
+    const auto model = std::make_shared<const Model>(build(spec));
+    const std::vector<TermSpec> specs = {term(TermKind::JointStiffness), term(TermKind::JointOffset)};
+    for (const bool springs : {true, false}) {  // of their own, or those of the model alone
+      const auto terms = Terms::build(*model, {specs.begin() + (springs ? 0 : 1), specs.end()});
+      if (!terms) continue;
+      Fit told;
+      told.coefficients.resize(terms->columns()), told.learned = true;
+      for (int c = 0; c < terms->columns(); ++c)
+        told.coefficients[c] =
+            terms->spec(terms->term_of(c)).kind == TermKind::JointStiffness ? random.uniform(0.5, 2) : random.uniform(-1, 1);
+      const auto learned = conclude(spec, *model, *terms, told, {}, {});
+      ASSERT_TRUE(learned) << learned.error().text();
+      const Model changed = build(*edited(spec, learned->edits));
+      const auto rest = LearnedLoad::build(model, std::make_shared<const Learned>(*learned));
+      ASSERT_TRUE(rest) << rest.error().text();
+      ConstrainedInverse with(changed), without(*model);
+      with.at(s.bodies), without.at(s.bodies);
+      Port a(s.bodies.size()), b(s.bodies.size()), wanted(s.bodies.size());
+      with.add_own_forces(false, a), without.add_own_forces(false, b);
+      Load beside(*model);
+      rest->add(0.0, s.bodies, beside);
+      terms->add(s.bodies, {}, told.coefficients.data(), wanted);
+      double scale = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) scale += size(a[i]) + size(b[i]) + size(wanted[i]);
+      for (std::size_t i = 0; i < a.size(); ++i)
+        EXPECT_LT(size(a[i] - b[i] + beside.port[i] - wanted[i]), 1e-12 * scale) << describe(spec);
+      for (const Edit& edit : learned->edits) moved += std::get<SetPassive>(edit).rest ? 1 : 0;
+      stayed += (learned->coefficients.array() != 0).count() > 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(moved, cases(60) / 2);
+  EXPECT_GT(stayed, cases(60) / 4);
+}
+
+// Drag from its formula, axis by axis with projections in the World: -s (e·u) e and -s (e·ω) e for s = 1, |u|, |ω|.
+TEST(DragTerm, IsItsFormula) {
+  for (int k = 0; k < cases(20); ++k) {
+    const Sample s = drawn(seed(17045), k);
+    Random random(17046, static_cast<std::uint64_t>(k));
+    const Around around(random, s.model);
+    const auto terms = Terms::build(s.model, {term(TermKind::Drag)});
+    ASSERT_TRUE(terms);
+    const std::size_t n = s.bodies.size();
+    ASSERT_EQ(terms->columns(), static_cast<int>(18 * n));
+    VecX c(terms->columns());
+    for (double& x : c) x = random.normal();
+    Port got(n);
+    terms->add(s.bodies, around.seen, c.data(), got);
+    for (std::size_t b = 0; b < n; ++b) {
+      const BodyState& at = s.bodies[b];
+      const Vec3 u = at.v_WC - around.seen.flow, w = at.w_WB;
+      const double sizes[] = {1, std::sqrt(u.dot(u)), std::sqrt(w.dot(w))};
+      Wrench expected;
+      double scale = 0;
+      int column = static_cast<int>(18 * b);
+      for (const double by : sizes)
+        for (const bool turns : {false, true})
+          for (int i = 0; i < 3; ++i, ++column) {
+            const Vec3 e = at.q_WB * Vec3::Unit(i), part = -c[column] * by * e.dot(turns ? w : u) * e;
+            (turns ? expected.moment : expected.force) += part;
+            scale += part.norm();
+          }
+      EXPECT_LT(size(got[b] - expected), kSum * scale);
+    }
+  }
+}
+
+// Bumps from their formula; between two of them at half the width exp(-1/8) of each.
+TEST(ObstacleTerm, IsItsFormula) {
+  for (int k = 0; k < cases(20); ++k) {
+    const Sample s = drawn(seed(17047), k);
+    Random random(17048, static_cast<std::uint64_t>(k));
+    const Around around(random, s.model);
+    TermSpec spec = term(TermKind::Obstacle);
+    spec.bumps = 5, spec.reach = 3;
+    const auto terms = Terms::build(s.model, {spec}, context_of(build(with_nozzle(s.mechanism.spec))));
+    ASSERT_TRUE(terms);
+    const std::size_t n = s.bodies.size();
+    ASSERT_EQ(terms->columns(), static_cast<int>(2 * n * 5));
+    VecX c(terms->columns());
+    for (double& x : c) x = random.normal();
+    Port got(n), expected(n);
+    terms->add(s.bodies, around.seen, c.data(), got);
+    int column = 0;
+    for (const Vec3& point : around.obstacles)
+      for (std::size_t b = 0; b < n; ++b)
+        for (const double middle : {0.3, 0.9, 1.5, 2.1, 2.7}) {
+          const Vec3 away = s.bodies[b].p_WC - point;
+          const double off = (away.norm() - middle) / 0.6;
+          expected[b].force += c[column++] * std::exp(-off * off / 2) * away.normalized();
+        }
+    for (std::size_t b = 0; b < n; ++b) EXPECT_LT(size(got[b] - expected[b]), kSum * c.lpNorm<1>());
+  }
+  // On the way between the first two middles, pushed away along x.
+  Random random(1);
+  ModelSpec one;
+  one.name = "one", one.bodies.emplace_back().name = "ball", one.bodies[0].inertia = random_inertia(random, 1, 0.1);
+  const Model model = build(one);
+  TermSpec spec = term(TermKind::Obstacle);
+  spec.bumps = 4, spec.reach = 2;
+  TermContext context;
+  context.obstacles = {"post"};
+  const auto terms = Terms::build(model, {spec}, context);
+  ASSERT_TRUE(terms) << terms.error().text();
+  Bodies bodies(1);
+  bodies[0].p_WC = Vec3(1.5, 1, 0);
+  const std::vector<Vec3> points = {Vec3(1, 1, 0)};
+  Surroundings around;
+  around.obstacles = points;
+  for (const int bump : {0, 1}) {
+    Port got(1);
+    const VecX c = VecX::Unit(4, bump);
+    terms->add(bodies, around, c.data(), got);
+    EXPECT_NEAR(got[0].force.x(), std::exp(-0.125), 1e-15);
+    EXPECT_EQ(got[0].force.tail<2>().norm(), 0);
+  }
 }
 
 TEST(Terms, ThatDissipateNeverGiveEnergyInStillWater) {

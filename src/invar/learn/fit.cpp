@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// With n samples and columns scaled to unit mean square, y_k = s_k c_k, s_k² = G_kk/n, ridge with a strength λ_g per term solves
+// With n samples and columns scaled to unit mean square, y_k = s_k c_k, s_k² = G_kk/n, ridge with a strength λ_g per group solves
 //   H y = r,   H_ij = G_ij/(n s_i s_j) + λ δ_ij,   r_i = b_i/(n s_i).
 // Strengths are found by walking: each in turn goes up or down by factors of a hundred, then of ten, as long as the held-out runs
 // are explained better. Taking column k away changes the minimum by y_k²/P_kk with P = H⁻¹, and then
@@ -30,6 +30,15 @@ constexpr double kAsGood = 1.02;
 // A ridge below this is none: sums of the regression are good to 1e-16 times the number of columns.
 constexpr double kNoRidge = 1e-13;
 
+// One strength per group of what is told per term or per group; empty stays empty.
+std::vector<double> by_group(const Terms& terms, const std::vector<double>& told) {
+  if (static_cast<int>(told.size()) != terms.count()) return told;
+  std::vector<double> out;
+  for (int i = 0; i < terms.count(); ++i)
+    out.insert(out.end(), static_cast<std::size_t>(terms.term(i).groups()), told[static_cast<std::size_t>(i)]);
+  return out;
+}
+
 class Fitter {
  public:
   Fitter(const Terms& terms, const Gram& training, const Gram& held_out)
@@ -43,6 +52,7 @@ class Fitter {
         scale_[k] = std::sqrt(training.G(k, k) / n);
         columns_.push_back(k);
       }
+    for (const int k : columns_) group_.push_back(terms.group_of(k));
     const auto m = static_cast<Eigen::Index>(columns_.size());
     C_.resize(m, m), r_.resize(m);
     for (Eigen::Index i = 0; i < m; ++i) {
@@ -54,7 +64,7 @@ class Fitter {
   Result<Fit> run(const FitOptions& options) {
     Fit out;
     out.undetermined = words_;
-    strengths_ = options.strengths;
+    strengths_ = by_group(terms_, options.strengths);
     if (strengths_.empty()) choose_strengths();
     const bool sparse = options.method == FitOptions::Method::Sparse;
     kept_.assign(columns_.size(), true);
@@ -90,7 +100,8 @@ class Fitter {
 
   MatX system(const std::vector<double>& strengths) const {
     MatX H = C_;
-    for (Eigen::Index i = 0; i < H.rows(); ++i) H(i, i) += strengths[static_cast<std::size_t>(terms_.term_of(of(i)))];
+    for (Eigen::Index i = 0; i < H.rows(); ++i)
+      H(i, i) += strengths[static_cast<std::size_t>(group_[static_cast<std::size_t>(i)])];
     return H;
   }
 
@@ -136,7 +147,7 @@ class Fitter {
   }
 
   void choose_strengths() {
-    strengths_.assign(static_cast<std::size_t>(terms_.count()), kStart);
+    strengths_.assign(static_cast<std::size_t>(terms_.groups()), kStart);
     if (columns_.empty()) return;
     double best = judged(strengths_);
     for (const double factor : {100.0, 10.0})
@@ -213,6 +224,7 @@ class Fitter {
   const Gram &training_, &held_out_;
   VecX scale_;                // root mean square of every column, N/√kg; 0: it never acts
   std::vector<int> columns_;  // that act
+  std::vector<int> group_;    // of each
   std::vector<std::string> words_;
   std::vector<bool> free_;
   int rank_ = 0;
@@ -227,19 +239,21 @@ class Fitter {
 
 Result<Fit> fit(const Terms& terms, const Gram& training, const Gram& held_out, const FitOptions& options) {
   if (training.samples == 0) return fail(ErrorKind::State, "there are no samples to learn from");
-  if (!options.strengths.empty() && static_cast<int>(options.strengths.size()) != terms.count())
+  const std::vector<double> strengths = by_group(terms, options.strengths);
+  if (!strengths.empty() && static_cast<int>(strengths.size()) != terms.groups())
     return fail(ErrorKind::Option, fmt::format("there are {} strengths for {} terms", options.strengths.size(), terms.count()));
-  for (std::size_t i = 0; i < options.strengths.size(); ++i) {
-    const double strength = options.strengths[i];
-    if (!(strength >= 0) || !std::isfinite(strength))
-      return fail(ErrorKind::Option, fmt::format("the strength of term '{}' is not negative and finite",
-                                                 name(terms.spec(static_cast<int>(i)).kind)));
-    if (strength == 0 && training.rows < terms.columns())
-      return fail(ErrorKind::State,
-                  fmt::format("{} rows ({} samples) do not determine {} coefficients without ridge; give more samples, or a "
-                              "strength above 0 for term '{}'",
-                              training.rows, training.samples, terms.columns(), name(terms.spec(static_cast<int>(i)).kind)));
-  }
+  for (int i = 0; i < terms.count() && !strengths.empty(); ++i)
+    for (int g = terms.first_group(i); g < terms.first_group(i + 1); ++g) {
+      const double strength = strengths[static_cast<std::size_t>(g)];
+      if (!(strength >= 0) || !std::isfinite(strength))
+        return fail(ErrorKind::Option,
+                    fmt::format("the strength of term '{}' is not negative and finite", name(terms.spec(i).kind)));
+      if (strength == 0 && training.rows < terms.columns())
+        return fail(ErrorKind::State,
+                    fmt::format("{} rows ({} samples) do not determine {} coefficients without ridge; give more samples, or a "
+                                "strength above 0 for term '{}'",
+                                training.rows, training.samples, terms.columns(), name(terms.spec(i).kind)));
+    }
   if (options.strengths.empty() && held_out.samples == 0)
     return fail(ErrorKind::State,
                 "strengths are chosen on runs that were held out, and there is one run only; record another one, or name the "

@@ -7,12 +7,12 @@ namespace invar {
 /// How coefficients are found from the sums of the training runs, and chosen by those of runs that were held out.
 struct FitOptions {
   enum class Method {
-    Ridge,   ///< all columns, each group (term) with a strength of its own
+    Ridge,   ///< all columns, each group with a strength of its own: a term, a body of inertias, a size of drag
     Sparse,  ///< then columns are taken away one after the other, the least useful first
   };
   Method method = Method::Ridge;
   bool passive = false;           ///< columns that dissipate get coefficients that are not negative: they never give energy
-  std::vector<double> strengths;  ///< one per term; empty: chosen on the held-out runs. 0: no ridge
+  std::vector<double> strengths;  ///< one per term, or per group; empty: chosen on the held-out runs. 0: no ridge
 };
 
 /// Coefficients, and what the data say about them.
@@ -20,7 +20,7 @@ struct Fit {
   VecX coefficients;                  ///< SI, one per column
   VecX deviations;                    ///< standard deviation of each, from what is left over; infinite where it is not determined
   std::vector<bool> kept;             ///< per column: took part
-  std::vector<double> strengths;      ///< per term, on columns scaled to unit mean square
+  std::vector<double> strengths;      ///< per group of the terms, on columns scaled to unit mean square
   double training = 1, held_out = 1;  ///< √(Σe²/Σd²) in the metric of motion; held_out is NaN where no runs were held out
   double noise = 0;                   ///< N/√kg per freedom: what is left over in training
   std::vector<std::string> undetermined;  ///< which coefficients the data do not tell apart, in words

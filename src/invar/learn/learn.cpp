@@ -120,7 +120,9 @@ class Learning {
     std::vector<int> columns;
     for (int i = 0; i < terms.count(); ++i)
       if (of_the_model(terms.spec(i).kind)) {
-        few.push_back(terms.spec(i)), options.strengths.push_back(std::max(full.strengths[static_cast<std::size_t>(i)], 1e-10));
+        few.push_back(terms.spec(i));
+        for (int g = terms.first_group(i); g < terms.first_group(i + 1); ++g)
+          options.strengths.push_back(std::max(full.strengths[static_cast<std::size_t>(g)], 1e-10));
         for (int k = 0; k < terms.term(i).columns(); ++k) columns.push_back(terms.first_column(i) + k);
       }
     if (few.empty() || held_out.samples == 0) return 1;

@@ -17,7 +17,7 @@ struct Provenance {
   std::vector<std::string> held_out;
   long samples = 0;               ///< fitted
   int window = 0;                 ///< samples of the window of differences; 0: accelerations were measured
-  std::vector<double> strengths;  ///< per term as fitted
+  std::vector<double> strengths;  ///< per group of the terms as fitted
   double training_error = 1, held_out_error = 1;
   double noise = 0;  ///< N/√kg per freedom
 };

@@ -41,6 +41,10 @@ class Term {
   /// Whether a column takes energy from the mechanism whenever its coefficient is positive (in still surroundings).
   virtual bool dissipates(int column) const { return (void)column, false; }
 
+  /// Columns whose ridge has a strength in common: what one coefficient says about the size of the others.
+  virtual int groups() const { return 1; }
+  virtual int group(int column) const { return (void)column, 0; }
+
   /// Appends the entries of all columns; columns count from `first`.
   virtual void list(const Bodies& bodies, const Surroundings& around, int first, std::vector<ColumnEntry>& out) const = 0;
   /// Adds the wrenches for these coefficients.

@@ -177,6 +177,12 @@ int Terms::term_of(int column) const {
   return static_cast<int>(std::upper_bound(first_.begin(), first_.end(), column) - first_.begin()) - 1;
 }
 
+int Terms::first_group(int i) const {
+  int sum = 0;
+  for (int k = 0; k < i; ++k) sum += term(k).groups();
+  return sum;
+}
+
 void Terms::list(const Bodies& bodies, const Surroundings& around, std::vector<ColumnEntry>& out) const {
   out.clear();
   for (std::size_t i = 0; i < terms_.size(); ++i) terms_[i]->list(bodies, around, first_[i], out);

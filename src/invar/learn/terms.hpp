@@ -78,6 +78,13 @@ class Terms {
   const TermSpec& spec(int i) const { return specs_[static_cast<std::size_t>(i)]; }
   int first_column(int i) const { return first_[static_cast<std::size_t>(i)]; }
   int term_of(int column) const;
+  /// Groups of columns whose ridge has a strength in common, term after term.
+  int groups() const { return first_group(count()); }
+  int first_group(int i) const;
+  int group_of(int column) const {
+    const int i = term_of(column);
+    return first_group(i) + term(i).group(column - first_column(i));
+  }
 
   std::string label(int column) const { return of(column).label(column - first_column(term_of(column))); }
   std::string unit(int column) const { return of(column).unit(column - first_column(term_of(column))); }

@@ -16,6 +16,7 @@
 #include <numeric>
 
 #include "invar/base/random.hpp"
+#include "invar/base/tangents.hpp"
 #include "invar/learn/motion_factor.hpp"
 
 namespace invar {

@@ -20,6 +20,10 @@ class Drag final : public TermOf<Drag> {
   std::string unit(int k) const override;
   bool dissipates(int) const override { return true; }
 
+  /// Linear, with |u|, with |ω|: water that is slow enough for the one does nothing by the others.
+  int groups() const override { return 3; }
+  int group(int column) const override { return column % kPerBody / 6; }
+
   /// Columns within a class: 6 s + i for forces, 6 s + 3 + i for moments.
   template <class Emit>
   void each(const Bodies& bodies, const Surroundings& around, Emit&& emit) const {

@@ -22,6 +22,10 @@ class InertiaTerm final : public TermOf<InertiaTerm> {
   std::string label(int k) const override;
   std::string unit(int k) const override;
 
+  /// Bodies are heavier than they were told each on its own: mostly one of them carries something.
+  int groups() const override { return classes_.count(); }
+  int group(int column) const override { return column / kPerBody; }
+
   const std::vector<int>& bodies() const { return bodies_; }
   /// First of the ten columns of the i-th body.
   int first_column(std::size_t i) const { return kPerBody * classes_.of[i]; }

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 
+#include "invar/base/tangents.hpp"
 #include "invar/learn/term/joint_columns.hpp"
 
 namespace invar {
@@ -31,10 +32,29 @@ class JointCoulomb final : public TermOf<JointCoulomb> {
         emit);
   }
 
+  /// The same with all rates summed before an effort becomes wrenches, and tangents many at a time.
+  void add(const Bodies& bodies, const Surroundings& around, const double* coefficients, Port& port) const override;
+
  private:
   JointColumns on_;
   std::vector<double> smoothing_;  // rad/s or m/s
 };
+
+inline void JointCoulomb::add(const Bodies& bodies, const Surroundings&, const double* coefficients, Port& port) const {
+  on_.add(
+      bodies,
+      [&](std::span<const FreedomColumn> freedoms, const double* v, double* efforts) {
+        const auto n = static_cast<Eigen::Index>((freedoms.size() + 7) / 8 * 8);
+        for (std::size_t s = 0; s < smoothing_.size(); ++s) {
+          alignas(64) double x[JointColumns::kBatch];
+          Eigen::Map<Eigen::ArrayXd>(x, n) = Eigen::Map<const Eigen::ArrayXd>(v, n) / smoothing_[s];
+          hyperbolic_tangents(x, n);
+          const double* const c = coefficients + static_cast<int>(s) * on_.classes().count();
+          for (std::size_t k = 0; k < freedoms.size(); ++k) efforts[k] -= c[freedoms[k].column] * x[k];
+        }
+      },
+      port);
+}
 
 inline std::string JointCoulomb::label(int k) const {
   const int n = on_.classes().count();

@@ -20,6 +20,16 @@ class JointOffset final : public TermOf<JointOffset> {
     on_.each(bodies, [](const FreedomColumn& f, const Joint&, const JointAt&, auto&& push) { push(f.column, 1.0); }, emit);
   }
 
+  /// The same with one pair of wrenches per joint.
+  void add(const Bodies& bodies, const Surroundings&, const double* coefficients, Port& port) const override {
+    on_.add(
+        bodies,
+        [&](std::span<const FreedomColumn> freedoms, const double*, double* efforts) {
+          for (std::size_t k = 0; k < freedoms.size(); ++k) efforts[k] += coefficients[freedoms[k].column];
+        },
+        port);
+  }
+
  private:
   JointColumns on_;
 };

@@ -22,6 +22,16 @@ class JointViscous final : public TermOf<JointViscous> {
         emit);
   }
 
+  /// The same with one pair of wrenches per joint.
+  void add(const Bodies& bodies, const Surroundings&, const double* coefficients, Port& port) const override {
+    on_.add(
+        bodies,
+        [&](std::span<const FreedomColumn> freedoms, const double* v, double* efforts) {
+          for (std::size_t k = 0; k < freedoms.size(); ++k) efforts[k] -= coefficients[freedoms[k].column] * v[k];
+        },
+        port);
+  }
+
  private:
   JointColumns on_;
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "invar/base/random.hpp"
+#include "invar/base/tangents.hpp"
 
 namespace invar {
 
@@ -16,13 +17,6 @@ HiddenLayers HiddenLayers::drawn(std::uint64_t seed, int width, int inputs) {
   for (double& b : out.b1) b = random.uniform(-0.5, 0.5);
   for (double& b : out.b2) b = random.uniform(-0.5, 0.5);
   return out;
-}
-
-// tanh x = (e - 1)/(e + 1) with e = exp(2x); beyond 20 it is 1 to the last bit. Eigen's exponential is a vector function.
-void hyperbolic_tangents(double* x, Eigen::Index n) {
-  Eigen::Map<Eigen::ArrayXd> y(x, n);
-  y = (2 * y.min(20.0).max(-20.0)).exp();
-  y = (y - 1) / (y + 1);
 }
 
 void NetworkFeatures::at(const double* x, double* values) const {

@@ -31,7 +31,4 @@ class NetworkFeatures final : public Features {
   HiddenLayers layers_;
 };
 
-/// tanh of n numbers at once, to a few ulp of 1.
-void hyperbolic_tangents(double* x, Eigen::Index n);
-
 }  // namespace invar
