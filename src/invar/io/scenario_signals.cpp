@@ -156,6 +156,7 @@ void place_driven(const TomlTable& root, const Model& model, const Drive& drive,
     start.follows[static_cast<std::size_t>(joint.v0 + aim.freedom)] = false;
     start.driven[static_cast<std::size_t>(joint.v0 + aim.freedom)] = true;
     start.named[j] = true;
+    if (!start.no_place.empty()) start.no_place[j] = false;
     start.joints.q[joint.q0 + aim.freedom] = aim.q;
     start.joints.v[joint.v0 + aim.freedom] = aim.v;
   }

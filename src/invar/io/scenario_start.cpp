@@ -26,7 +26,7 @@ void read_joint(const TomlTable& table, const JointSpec& spec, const Joint& join
 
 void read_joints(const TomlTable& table, const ModelSpec& spec, const Model& model, Start& start) {
   start.named.assign(model.joints().size(), false);
-  start.no_rate.assign(model.joints().size(), false);
+  start.no_rate = start.no_place = start.named;
   for (const std::string& name : table.keys()) {
     const auto j = model.find_joint(name);
     if (!j) {
@@ -40,6 +40,7 @@ void read_joints(const TomlTable& table, const ModelSpec& spec, const Model& mod
     const auto i = static_cast<std::size_t>(*j);
     read_joint(*entry, spec.joints[i], model.joints()[i], start);
     start.no_rate[i] = !entry->has("v");
+    start.no_place[i] = !start.no_rate[i] && !entry->has("q");
   }
   start.joints.name(model, start.named);
 }

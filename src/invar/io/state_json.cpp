@@ -130,7 +130,7 @@ Result<Start> read_bodies(const Model& model, const Json& json, const std::strin
 Result<Start> read_joints(const Model& model, const Json& json, const std::string& source) {
   Start start(model);
   start.named.assign(model.joints().size(), false);
-  start.no_rate.assign(model.joints().size(), false);
+  start.no_rate = start.no_place = start.named;
   if (auto fine = only(json, names_of(model.joints()), "joints", source); !fine) return tl::unexpected(fine.error());
   for (const auto& [name, entry] : json.items()) {
     const int k = *model.find_joint(name);
@@ -139,6 +139,7 @@ Result<Start> read_joints(const Model& model, const Json& json, const std::strin
     if (auto fine = only(entry, {"q", "v"}, what, source); !fine) return tl::unexpected(fine.error());
     start.named[static_cast<std::size_t>(k)] = true;
     start.no_rate[static_cast<std::size_t>(k)] = !entry.contains("v");
+    start.no_place[static_cast<std::size_t>(k)] = entry.contains("v") && !entry.contains("q");
     if (entry.contains("q")) {
       auto written = numbers(entry["q"], {}, what + " q", source);
       if (!written) return tl::unexpected(written.error());

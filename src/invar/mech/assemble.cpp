@@ -227,8 +227,12 @@ Result<Bodies> make_consistent(const Model& model, Bodies guess, double toleranc
   if (verdict.ok()) verdict = projection.velocities(guess, wound);
   if (verdict.ok()) return guess;
   if (verdict.status == Status::NoInertia)
-    return fail(ErrorKind::Model, fmt::format("body '{}' can move without any inertia{}", model.body_name(verdict.body),
-                                              verdict.joint < 0 ? "" : " at joint '" + model.joints()[verdict.joint].name + "'"));
+    return fail(
+        ErrorKind::Model,
+        fmt::format("body '{}' can move without any inertia{}; give it some in that direction, or a joint that holds it (a "
+                    "rod between two balls turns about itself: a universal joint at one end, with 'axis2' across the rod)",
+                    model.body_name(verdict.body),
+                    verdict.joint < 0 ? "" : " at joint '" + model.joints()[verdict.joint].name + "'"));
   const ConstraintError error = constraint_error(model, guess, wound);
   return fail(ErrorKind::State, fmt::format("the joints cannot be closed: {:.3g} m or rad remain{}", error.position,
                                             error.joint < 0 ? "" : " at joint '" + model.joints()[error.joint].name + "'"));

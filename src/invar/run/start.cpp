@@ -298,9 +298,8 @@ std::vector<std::string> where_branches_meet(const Model& model, const Start& st
   return out;
 }
 
-}  // namespace
-
-Result<Bodies> bodies_at(const Model& model, const Start& start) {
+// The bodies of a start whose joints are all named by their places, if by anything.
+Result<Bodies> bodies_of(const Model& model, const Start& start) {
   const bool named = !start.by_bodies && !named_freedoms(model, start).empty();
   if (start.project && named && JointTree(model).rows() > 0) {
     auto bodies = named_bodies(model, start);
@@ -326,7 +325,29 @@ Result<Bodies> bodies_at(const Model& model, const Start& start) {
   return guess;
 }
 
-namespace {
+// Joints that are named by their rates alone are where the others put them, on the turn that couplings give them.
+Start with_places(const Model& model, Start start) {
+  if (start.by_bodies || !start.project) return start;
+  Start places = without_rates(start);
+  places.motion = false;
+  places.joints.known = model.initial_named();
+  bool all = true;
+  for (std::size_t j = 0; j < start.no_place.size(); ++j)
+    if (start.no_place[j]) places.named[j] = false, all = false;
+  if (all) return start;
+  places.joints.name(model, places.named);
+  start.no_place.clear();
+  const auto bodies = bodies_of(model, places);
+  if (!bodies) return start;
+  VecX q, v;
+  joint_coordinates(model, *bodies, q, v);
+  unwind(model, wound_at(model, *bodies, places.turns(model)), q);
+  for (std::size_t j = 0; j < model.joints().size(); ++j) {
+    const Joint& joint = model.joints()[j];
+    if (start.named[j] && !places.named[j]) start.joints.q.segment(joint.q0, joint.nq) = q.segment(joint.q0, joint.nq);
+  }
+  return start;
+}
 
 // A drive that does not begin where the mechanism does would throw it there within the first step.
 Result<Bodies> expect_drives(const Model& model, const Start& start, Bodies bodies) {
@@ -361,8 +382,11 @@ Result<Bodies> expect_drives(const Model& model, const Start& start, Bodies bodi
 
 }  // namespace
 
-Result<State> state_at(Formulation& formulation, const Start& start) {
-  auto bodies = bodies_at(formulation.model(), start);
+Result<Bodies> bodies_at(const Model& model, const Start& start) { return bodies_of(model, with_places(model, start)); }
+
+Result<State> state_at(Formulation& formulation, const Start& given) {
+  const Start start = with_places(formulation.model(), given);
+  auto bodies = bodies_of(formulation.model(), start);
   if (bodies && start.motion) bodies = expect_drives(formulation.model(), start, std::move(*bodies));
   if (!bodies) {
     Error error = bodies.error();
@@ -397,10 +421,11 @@ std::vector<std::string> off_initial(const Model& model, const VecX& q) {
 
 }  // namespace
 
-std::vector<std::string> displaced(const Formulation& formulation, const Start& start, const State& x) {
+std::vector<std::string> displaced(const Formulation& formulation, const Start& given, const State& x) {
   std::vector<std::string> out;
   const Model& model = formulation.model();
-  if (start.by_bodies) return out;
+  if (given.by_bodies) return out;
+  const Start start = with_places(model, given);
   Bodies bodies;
   formulation.bodies(x, bodies);
   VecX q, v;

@@ -11,16 +11,17 @@ namespace invar {
 /// Where a motion begins: by joint coordinates, or by the state of every body.
 struct Start {
   bool by_bodies = false;
-  JointState joints;          ///< by joints; those that nobody named keep the model's [initial], at rest
-  std::vector<bool> named;    ///< joints that the start itself names, beyond [initial]; empty: none
-  std::vector<bool> follows;  ///< freedoms of named joints that nobody named (of the model; empty: none): a drive names one only
-  std::vector<bool> no_rate;  ///< joints that are named without a rate (empty: none): it follows from the others
-  std::vector<bool> driven;   ///< freedoms (of the model; empty: none) that drives name: their rates are named in any case
-  Bodies bodies;              ///< by bodies: all of them
-  bool project = true;        ///< move a start that contradicts the joints onto them; otherwise refuse it
-  double tolerance = 1e-9;    ///< rad, or parts of the model's length; per second: what counts as no contradiction
-  bool motion = false;        ///< a motion begins there: where branches meet, one of them has to be chosen
-  std::string where = {};     ///< in which file and line it is told; empty: by a program
+  JointState joints;           ///< by joints; those that nobody named keep the model's [initial], at rest
+  std::vector<bool> named;     ///< joints that the start itself names, beyond [initial]; empty: none
+  std::vector<bool> follows;   ///< freedoms of named joints that nobody named (of the model; empty: none): a drive names one only
+  std::vector<bool> no_place;  ///< joints that are named by their rates alone (empty: none): they are where the others put them
+  std::vector<bool> no_rate;   ///< joints that are named without a rate (empty: none): it follows from the others
+  std::vector<bool> driven;    ///< freedoms (of the model; empty: none) that drives name: their rates are named in any case
+  Bodies bodies;               ///< by bodies: all of them
+  bool project = true;         ///< move a start that contradicts the joints onto them; otherwise refuse it
+  double tolerance = 1e-9;     ///< rad, or parts of the model's length; per second: what counts as no contradiction
+  bool motion = false;         ///< a motion begins there: where branches meet, one of them has to be chosen
+  std::string where = {};      ///< in which file and line it is told; empty: by a program
   /// Where the model file tells what a sentence about a refused start is about; empty: `where`.
   std::function<std::string(const std::string& sentence)> place = {};
 
