@@ -36,17 +36,6 @@ VecX some_drag() {
   return c;
 }
 
-/// The edits that make the nominal chain the plant: the payload, friction in the balls.
-std::vector<Edit> exact_edits(const UnknownLoad& u) {
-  const Model loaded = build(*edited(u.nominal, std::vector<Edit>{Attach{"load", "body5", u.payload, {}}}));
-  std::vector<Edit> out = {SetInertia{"body5", loaded.bodies()[4].inertia}};
-  for (const JointSpec& j : u.nominal.joints)
-    if (j.kind == JointKind::Spherical)
-      out.emplace_back(
-          SetPassive{j.name, {}, {}, std::vector<double>(3, u.damping), std::vector<double>(3, u.friction), u.smoothing});
-  return out;
-}
-
 std::shared_ptr<const Flow> gusts(const Quat& turn, bool measured) {
   FlowSpec spec;
   spec.velocity = turn * Vec3(0.1, -0.2, 0.05);
