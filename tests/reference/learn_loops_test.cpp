@@ -219,16 +219,19 @@ TEST(SampledLoop, LearningIsNoWorseThanTheBestClassicalLoopInStillWater) {
 }
 
 // What learning could gain at most in gusts: the exact inertias, friction and water of the plant in the place of what was learned
-// of them, in the same loop.
+// of them, in the same loop. Its delay, its lag and the meter's noise leave as much as an observer does that knows of no water:
+// the bar of 0.7 is out of reach with integral action alone, whatever is learned.
 TEST(SampledLoop, ExactKnowledgeInGustsIsTheLimitOfLearning) {
   if (!whole()) GTEST_SKIP() << "in the campaign";
-  const Table classical(Water::Measured, seed(17700), kObserver, {{Knows::Identified, true, true}, kLearnedIntegral});
-  const Table exact(Water::Measured, seed(17700), kObserver, {kLearnedIntegral}, known_exactly);
-  const double most = exact.of(kLearnedIntegral).error(), learned = classical.of(kLearnedIntegral).error(),
-               rival = classical.of({Knows::Identified, true, true}).error();
-  std::printf("measured gusts: exact knowledge + integral leaves %.2f of identified + integral + observer, learned %.2f\n",
-              most / rival, learned / rival);
-  EXPECT_LT(most, kResolved * learned);
+  const LoopWay both{Knows::Learned, true, true}, observed{Knows::Identified, true, true};
+  const Table classical(Water::Measured, seed(17700), kObserver, {observed, kLearnedIntegral, both});
+  const Table exact(Water::Measured, seed(17700), kObserver, {kLearnedIntegral, both}, known_exactly);
+  const double rival = classical.of(observed).error();
+  for (const LoopWay& way : {kLearnedIntegral, both})
+    std::printf("measured gusts: of identified + integral + observer %s leaves %.2f, with exact knowledge %.2f\n",
+                way.name().c_str(), classical.of(way).error() / rival, exact.of(way).error() / rival);
+  EXPECT_GT(exact.of(kLearnedIntegral).error(), 0.7 * rival);
+  EXPECT_LT(exact.of(kLearnedIntegral).error(), kResolved * classical.of(kLearnedIntegral).error());
 }
 
 // Equal gains: what the loop leaves is what nobody told it.
@@ -239,6 +242,30 @@ TEST(SampledLoop, AtEqualGainsALearnedLoadLeavesAThird) {
                   with = score_of(loop_of(p, Water::Still, 10, kLearnedIntegral, gains), "arm", 4);
   std::printf("equal gains, still water: %.3f mm without, %.3f mm with\n", 1e3 * without.error, 1e3 * with.error);
   EXPECT_LT(with.error, without.error / 3);
+}
+
+// A spring of 5 N m/rad pulls a ball back to zero the shorter way, with 5π N m at half a turn, and beyond it the other way: the
+// moment between two bodies jumps by 31 N m, and what the law takes off for it comes 5 ms and a lag of 10 ms later. Paths with
+// large amplitudes fold the chain that far: commands jump, and the tip leaves its path by a centimetre for a moment. Nothing is
+// unknown to this law, and no step of integration has to do with it; without springs the same plant is like the others.
+TEST(SampledLoop, SpringsThatPassHalfATurnDisturbALoopWithDelay) {
+  const auto folded = [](bool springs, double step) {
+    Plant p;
+    p.load.payload.mass = 0.47, p.load.payload.p_BC = Vec3(-0.19, 0.07, 0.06);
+    p.load.across *= 1.4, p.load.everywhere *= 1.4, p.load.along *= 1.4, p.load.damping *= 0.75, p.load.friction *= 0.75;
+    p.frequency = p.amplitude = 1.16;
+    for (JointSpec& j : p.load.nominal.joints)
+      if (!springs) j.spring = {};
+    Scenario s = loop_of(known_exactly(std::move(p)), Water::Still, 8.5, kLearnedIntegral, {36, 11.25, 400, 0});
+    s.method.step = step;
+    return score_of(std::move(s), "arm", 4);
+  };
+  const LoopScore with = folded(true, 1e-3), fine = folded(true, 5e-4), without = folded(false, 1e-3);
+  std::printf("folded beyond half a turn: %.3f mm, jitter %.2f (half the step: %.3f mm); without springs %.3f mm, jitter %.2f\n",
+              1e3 * with.error, with.jitter, 1e3 * fine.error, 1e3 * without.error, without.jitter);
+  EXPECT_NEAR(fine.error, with.error, 0.05 * with.error);
+  EXPECT_GT(with.error, 3 * without.error);
+  EXPECT_GT(with.jitter, 5 * without.jitter);
 }
 
 // Where nobody measures the flow a learned load takes the water for still: an observer, which needs no cause, does better.
