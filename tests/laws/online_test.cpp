@@ -193,9 +193,15 @@ class Overheard final : public KnownLoad {
   std::vector<Look>& looks_;
 };
 
+std::vector<double> kept(AdaptiveLoad& load) {
+  Memory memory;
+  load.remember(memory);
+  return memory.numbers();
+}
+
 // What adapts in a loop is stopped after any of its looks, before it has three of them and while a change is being noticed too;
 // one that is newly built and takes its snapshot finds the same as the one that goes on, to the bit, until the end.
-TEST(Online, GoesOnFromASnapshotToTheBit) {
+TEST(Online, GoesOnFromWhatItRemembersToTheBit) {
   ReferenceLoop loop = online();
   loop.end = 0.8;
   std::vector<Overheard::Look> looks;
@@ -216,52 +222,22 @@ TEST(Online, GoesOnFromASnapshotToTheBit) {
   };
   const auto shown = [](AdaptiveLoad& load, const Overheard::Look& l) { return load.look({l.t, l.bodies, l.acted}); };
   const std::unique_ptr<AdaptiveLoad> first = built();
-  std::vector<std::vector<double>> snapshots = {first->snapshot()};
+  std::vector<std::vector<double>> snapshots = {kept(*first)};
   std::vector<bool> noticed;
-  for (const Overheard::Look& l : looks) noticed.push_back(shown(*first, l)), snapshots.push_back(first->snapshot());
+  for (const Overheard::Look& l : looks) noticed.push_back(shown(*first, l)), snapshots.push_back(kept(*first));
   ASSERT_EQ(std::count(noticed.begin(), noticed.end(), true), 1) << "the load that is let go";
   const std::span<const double> end = first->coefficients();
   ASSERT_TRUE(std::equal(end.begin(), end.end(), looks.back().found.begin())) << "not what the loop has found";
   for (std::size_t stop = 0; stop < looks.size(); ++stop) {
     const std::unique_ptr<AdaptiveLoad> again = built();
-    ASSERT_TRUE(again->restore(snapshots[stop]));
+    Memory memory(snapshots[stop]);
+    again->remember(memory);
     for (std::size_t k = stop; k < looks.size(); ++k) {
       ASSERT_EQ(shown(*again, looks[k]), noticed[k]) << stop << " " << k;
-      ASSERT_EQ(again->snapshot(), snapshots[k + 1]) << stop << " " << k;
+      ASSERT_EQ(kept(*again), snapshots[k + 1]) << stop << " " << k;
     }
     ASSERT_TRUE(std::equal(end.begin(), end.end(), again->coefficients().begin())) << stop;
     ASSERT_EQ(again->innovation(), first->innovation());
-  }
-}
-
-// Generic terms of what is known before that were dropped are dropped in the new one, too. Numbers of one that was built
-// otherwise are refused, and so are terms in use for one that has none any more; nothing changes then.
-TEST(Online, TakesNoSnapshotOfAnotherLoad) {
-  const UnknownLoad load = UnknownLoad::reference();
-  const Model model = build(load.nominal);
-  const auto learned = std::make_shared<const Learned>(learned_from(load, seed(17740), 100, TermKind::Fourier));
-  const auto built = [&](const AdaptSpec& spec) {
-    auto base = std::make_unique<LearnedInLoop>(*LearnedLoad::build(std::make_shared<const Model>(model), learned), nullptr,
-                                                std::vector<Vec3>());
-    return std::move(*AdaptiveLoad::build(model, std::move(base), spec, nullptr, {}));
-  };
-  const AdaptSpec whole = payload_friction_drag();
-  AdaptSpec part = whole;
-  part.terms.pop_back();
-  const auto with = built(whole), without = built(whole), other = built(part), again = built(whole);
-  ASSERT_TRUE(with->has_generic());
-  without->drop_generic();
-  ASSERT_TRUE(again->restore(with->snapshot()));
-  EXPECT_TRUE(again->has_generic());
-  ASSERT_TRUE(again->restore(without->snapshot()));
-  EXPECT_FALSE(again->has_generic());
-  for (AdaptiveLoad* refusing : {other.get(), without.get()}) {
-    const std::vector<double> before = refusing->snapshot();
-    const auto done = refusing->restore(with->snapshot());
-    ASSERT_FALSE(done);
-    EXPECT_NE(done.error().what.find(refusing == other.get() ? "numbers" : "newly built"), std::string::npos)
-        << done.error().what;
-    EXPECT_EQ(refusing->snapshot(), before);
   }
 }
 

@@ -47,25 +47,6 @@ void fill(const Terms& terms, int i, double m, double length, double* out) {
   }
 }
 
-// Number by number: into a list, or out of one.
-struct Keep {
-  std::vector<double>& numbers;
-  void operator()(double x) { numbers.push_back(x); }
-  template <class M>
-  void operator()(const Eigen::DenseBase<M>& x) {
-    for (Eigen::Index k = 0; k < x.size(); ++k) numbers.push_back(x.derived().data()[k]);
-  }
-};
-struct GiveBack {
-  const double* next;
-  void operator()(double& x) { x = *next++; }
-  void operator()(int& x) { x = static_cast<int>(*next++); }
-  template <class M>
-  void operator()(Eigen::DenseBase<M>& x) {
-    for (Eigen::Index k = 0; k < x.size(); ++k) x.derived().data()[k] = *next++;
-  }
-};
-
 }  // namespace
 
 VecX natural_size(const Model& model, const Terms& terms) {
@@ -203,34 +184,10 @@ void AdaptiveLoad::make_physical() {
 }
 
 // Of the three looks that are kept the next one drops the oldest.
-template <class Self, class Each>
-void AdaptiveLoad::memory(Self& self, Each&& each) {
-  RecursiveFit::memory(self.fit_, each);
-  each(self.used_), each(self.looks_);
-  for (auto& seen : self.seen_) {
-    each(seen.t), each(seen.acted.efforts);
-    for (auto& w : seen.acted.port) each(w.moment), each(w.force);
-    for (auto& b : seen.bodies) each(b.p_WC), each(b.v_WC), each(b.w_WB), each(b.q_WB.coeffs());
-  }
-}
-
-std::vector<double> AdaptiveLoad::snapshot() const {
-  std::vector<double> out = {has_generic() ? 1.0 : 0.0};
-  memory(*this, Keep{out});
-  return out;
-}
-
-Result<void> AdaptiveLoad::restore(std::span<const double> numbers) {
-  if (const std::size_t mine = snapshot().size(); numbers.size() != mine)
-    return fail(ErrorKind::Option,
-                fmt::format("a load that adapts like this one remembers {} numbers, {} were given", mine, numbers.size()));
-  const bool generic = numbers[0] != 0;
-  if (generic && !has_generic())
-    return fail(ErrorKind::Option,
-                "generic terms were in use there, and there are none here: restore into one that is newly built");
-  if (!generic) drop_generic();
-  memory(*this, GiveBack{numbers.data() + 1});
-  return {};
+void AdaptiveLoad::remember(Memory& memory) {
+  if (base_) base_->remember(memory);
+  fit_.remember(memory), memory(used_), memory(looks_);
+  for (Seen& seen : seen_) memory(seen.t), memory(seen.bodies), memory(seen.acted);
 }
 
 }  // namespace invar

@@ -50,12 +50,7 @@ class AdaptiveLoad final : public KnownLoad {
   std::string label(int k) const override { return terms_.label(k); }
   std::string unit(int k) const override { return terms_.unit(k); }
   double innovation() const override { return fit_.innovation(); }
-
-  /// Everything that it remembers between two looks, as numbers. One that is built alike goes on from there to the bit as this
-  /// one does; one that is not, or whose base has dropped its generic terms, refuses and stays as it is. The law that it serves
-  /// has a memory of its own (when it looked last, what acted since): this is the load's alone.
-  std::vector<double> snapshot() const;
-  Result<void> restore(std::span<const double> numbers);
+  void remember(Memory& memory) override;
 
  private:
   AdaptiveLoad(const Model& model, std::unique_ptr<KnownLoad> base, const AdaptSpec& spec, std::shared_ptr<const Flow> flow,
@@ -68,8 +63,6 @@ class AdaptiveLoad final : public KnownLoad {
   Surroundings around(Instant at, const Accelerations* accelerations) const;
   bool explain(const Seen& before, const Seen& middle, const Seen& after);
   void make_physical();
-  template <class Self, class Each>
-  static void memory(Self& self, Each&& each);
 
   const Model& model_;
   std::unique_ptr<KnownLoad> base_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "invar/geom/vector.hpp"
+#include "invar/control/memory.hpp"
 
 namespace invar {
 
@@ -34,11 +34,7 @@ class RecursiveFit {
   /// True where a change was noticed. H: rows × coefficients.
   bool look(const Eigen::Ref<const MatX>& H, const Eigen::Ref<const VecX>& y);
 
-  /// Everything that it remembers from look to look, in one order: each(number or matrix).
-  template <class Self, class Each>
-  static void memory(Self& self, Each&& each) {
-    each(self.c_), each(self.P_), each(self.variance_), each(self.innovation_), each(self.surprises_);
-  }
+  void remember(Memory& memory) { memory(c_), memory(P_), memory(variance_), memory(innovation_), memory(surprises_); }
 
  private:
   void forget();
