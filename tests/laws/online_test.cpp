@@ -194,7 +194,7 @@ class Overheard final : public KnownLoad {
 };
 
 std::vector<double> kept(AdaptiveLoad& load) {
-  Memory memory;
+  Recall memory;
   load.remember(memory);
   return memory.numbers();
 }
@@ -230,7 +230,7 @@ TEST(Online, GoesOnFromWhatItRemembersToTheBit) {
   ASSERT_TRUE(std::equal(end.begin(), end.end(), looks.back().found.begin())) << "not what the loop has found";
   for (std::size_t stop = 0; stop < looks.size(); ++stop) {
     const std::unique_ptr<AdaptiveLoad> again = built();
-    Memory memory(snapshots[stop]);
+    Recall memory(snapshots[stop]);
     again->remember(memory);
     for (std::size_t k = stop; k < looks.size(); ++k) {
       ASSERT_EQ(shown(*again, looks[k]), noticed[k]) << stop << " " << k;

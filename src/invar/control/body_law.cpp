@@ -151,7 +151,7 @@ void BodyLaw::track(double t) {
   }
 }
 
-void BodyLaw::remember(Memory& memory) {
+void BodyLaw::remember(Recall& memory) {
   PortLaw::remember(memory);
   for (auto& one : wishes_) memory(one.side.side);
 }

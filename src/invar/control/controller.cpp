@@ -406,7 +406,7 @@ void Controller::witness(double t, const Evaluation& plant) {
   if (change_) *next = change_->size;
 }
 
-void Controller::remember(Memory& memory) {
+void Controller::remember(Recall& memory) {
   law_->remember(memory), measurement_.remember(memory);
   memory(held_), memory(inputs_), memory(ticks_), memory(arrived_), memory(before_), memory(first_), memory(last_);
   for (Past& past : past_) memory(past.held), memory(past.inputs);
@@ -415,7 +415,7 @@ void Controller::remember(Memory& memory) {
 }
 
 std::vector<double> Controller::snapshot() {
-  Memory memory;
+  Recall memory;
   remember(memory);
   return memory.numbers();
 }
@@ -426,7 +426,7 @@ Result<void> Controller::restore(std::vector<double> numbers) {
         ErrorKind::Option,
         fmt::format("controller '{}' remembers {} numbers, {} were given: it is built otherwise than the one that kept them",
                     spec_.name, mine, numbers.size()));
-  Memory memory(std::move(numbers));
+  Recall memory(std::move(numbers));
   remember(memory);
   return {};
 }

@@ -112,7 +112,7 @@ class Controller final : public Environment {
   void acting(const Load& held, const VecX& inputs, const Bodies& nominal, Load& out) const;
   void look(double t, bool commanded);
   void weigh(const Bodies& seen);
-  void remember(Memory& memory);
+  void remember(Recall& memory);
 
   ControllerSpec spec_;
   double start_;

@@ -37,7 +37,7 @@ class ImpedanceLaw final : public ControlLaw {
   void settle(Instant at, const Bodies& bodies) override;
   void witness(const Witness& seen) override;
   std::vector<Mark> marks() const override;
-  void remember(Memory& memory) override {
+  void remember(Recall& memory) override {
     filter_.remember(memory);
     memory(known_), memory(span_), memory(t_), memory(stored_), memory(at_play_), memory(node_);
   }

@@ -99,7 +99,7 @@ std::vector<std::string> KnownPart::notes() const {
   return out;
 }
 
-void KnownPart::remember(Memory& memory) {
+void KnownPart::remember(Recall& memory) {
   if (!on()) return;
   load_->remember(memory);
   memory(in_use_), memory(begun_), memory(t_), memory(V_), memory(P_), memory(undone_), memory(suspicious_), memory(dropped_);

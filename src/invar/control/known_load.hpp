@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "invar/control/certificate.hpp"
-#include "invar/control/memory.hpp"
+#include "invar/control/recall.hpp"
 #include "invar/mech/environment.hpp"
 
 namespace invar {
@@ -59,7 +59,7 @@ class KnownLoad {
   virtual std::string unit(int k) const { return (void)k, std::string(); }
   virtual double innovation() const { return 0; }
   /// What it remembers from look to look, and whether it has dropped anything.
-  virtual void remember(Memory& memory) { (void)memory; }
+  virtual void remember(Recall& memory) { (void)memory; }
 };
 
 /// What V_dot promises beyond the rest where a load is known.
@@ -128,7 +128,7 @@ class KnownPart {
 
   /// What became of it, in sentences.
   std::vector<std::string> notes() const;
-  void remember(Memory& memory);
+  void remember(Recall& memory);
 
  private:
   KnownLoadSpec spec_;

@@ -72,7 +72,7 @@ void Measurement::close(Bodies& bodies) {
       if (winds(joint.kind, k)) joints.wound[joint.v0 + k] = joints.q[joint.q0 + k];
 }
 
-void Measurement::remember(Memory& memory) {
+void Measurement::remember(Recall& memory) {
   memory(random_), memory(ticks_), memory(open_);
   for (Seen& seen : line_) memory(seen.t), memory(seen.bodies);
   if (!joints_) return;

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "invar/control/memory.hpp"
+#include "invar/control/recall.hpp"
 #include "invar/mech/projection.hpp"
 #include "invar/mech/unreduced.hpp"
 
@@ -33,7 +33,7 @@ class Measurement {
 
   /// Takes what is there at a tick and gives what arrives: that of `delay` ticks before, or null where nothing was seen then.
   const Seen* look(double t, const Bodies& bodies);
-  void remember(Memory& memory);
+  void remember(Recall& memory);
 
  private:
   /// Joints of the nominal model, for noise only.

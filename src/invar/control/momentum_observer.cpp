@@ -115,7 +115,7 @@ Verdict MomentumObserver::take(double t, ConstrainedInverse& now, const Port& kn
   return verdict;
 }
 
-void MomentumObserver::remember(Memory& memory) {
+void MomentumObserver::remember(Recall& memory) {
   Bodies there = was_.bodies();
   memory(begun_), memory(told_), memory(more_), memory(t_), memory(stride_), memory(there), memory(kept_), memory(rate_then_);
   memory(known_then_), memory(load_then_), memory(first_), memory(last_), memory(error_), memory(load_);

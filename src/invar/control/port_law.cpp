@@ -239,7 +239,7 @@ Verdict PortLaw::adapt(Instant at, const Bodies& bodies) {
   return {};
 }
 
-void PortLaw::remember(Memory& memory) {
+void PortLaw::remember(Recall& memory) {
   integral_.remember(memory), observer_.remember(memory), known_.remember(memory);
   memory(told_), memory(first_), memory(last_);
 }

@@ -301,7 +301,7 @@ void TaskLaw::track(double t) {
     if (!kept_[r]) certificate_.look(reached_, t, 1, task_of_row_[r]);
 }
 
-void TaskLaw::remember(Memory& memory) {
+void TaskLaw::remember(Recall& memory) {
   PortLaw::remember(memory);
   for (auto& one : followers_) memory(one.side.side);
 }

@@ -27,7 +27,7 @@ double LearnedInLoop::leverage(const LoadMotion& motion) const {
   return load_.leverage(motion.bodies, motion.velocities);
 }
 
-void LearnedInLoop::remember(Memory& memory) {
+void LearnedInLoop::remember(Recall& memory) {
   bool generic = has_generic();
   memory(generic);
   if (!generic) drop_generic();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "invar/control/memory.hpp"
+#include "invar/control/recall.hpp"
 
 namespace invar {
 
@@ -34,7 +34,7 @@ class RecursiveFit {
   /// True where a change was noticed. H: rows × coefficients.
   bool look(const Eigen::Ref<const MatX>& H, const Eigen::Ref<const VecX>& y);
 
-  void remember(Memory& memory) { memory(c_), memory(P_), memory(variance_), memory(innovation_), memory(surprises_); }
+  void remember(Recall& memory) { memory(c_), memory(P_), memory(variance_), memory(innovation_), memory(surprises_); }
 
  private:
   void forget();

@@ -10,14 +10,14 @@
 namespace invar {
 
 /// What something remembers, as a list of numbers: it names all of that in one order, and the list keeps it or gives it back.
-///   void remember(Memory& memory) { memory(sum_), memory(begun_); }
+///   void remember(Recall& memory) { memory(sum_), memory(begun_); }
 /// Law: what was built alike and is given back what another one kept goes on as that one does, to the bit.
-class Memory {
+class Recall {
  public:
   /// Keeps.
-  Memory() = default;
+  Recall() = default;
   /// Gives back; as many numbers as were kept by something that is built alike.
-  explicit Memory(std::vector<double> kept) : numbers_(std::move(kept)), gives_(true) {}
+  explicit Recall(std::vector<double> kept) : numbers_(std::move(kept)), gives_(true) {}
 
   bool gives() const { return gives_; }
   const std::vector<double>& numbers() const { return numbers_; }
