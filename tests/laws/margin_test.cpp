@@ -8,6 +8,7 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "invar/control/impedance_law.hpp"
 #include "invar/control/joint_law.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "support/controlled.hpp"
@@ -48,6 +49,23 @@ Scenario loop(double kappa, double period, double observer = 0) {
   return controlled(slide(), Bodies(1), 4, 0.0025, c);
 }
 
+/// The same feedback by a point that yields like a spring and a damper: K = κ Λ m, D = (κ + Λ) m.
+Scenario yielding(double kappa, double period, bool through_joints) {
+  const double m = build(slide()).bodies()[0].inertia.mass;
+  ImpedanceSpec law;
+  law.path = [](Instant at) {
+    PoseJet j;
+    j.p = Vec3(0.3 * std::sin(at.t), 0, 0), j.v = Vec3(0.3 * std::cos(at.t), 0, 0), j.a = -j.p;
+    return j;
+  };
+  law.stiffness = kappa * kLambda * m * Mat3::Identity(), law.damping = (kappa + kLambda) * m * Mat3::Identity();
+  law.through_joints = through_joints;
+  ControllerSpec c;
+  c.law = [law](const Model& model) { return std::make_unique<ImpedanceLaw>(model, law); };
+  c.period = period;
+  return controlled(slide(), Bodies(1), 4, 0.0025, c);
+}
+
 // u/m = -g ((κ + Λ) v + κ Λ x), d ticks late and held: the eigenvalue of largest size.
 double slowest(double kappa, double gain, int ticks) {
   const int n = 2 + ticks;
@@ -65,27 +83,50 @@ double slowest(double kappa, double gain, int ticks) {
   return A.eigenvalues().cwiseAbs().maxCoeff();
 }
 
-// The gain at which the slowest eigenvalue leaves the circle, by bisection; a few per cent below it the disturbance is forgotten
-// and as much above it grows.
-TEST(Margin, IsLostWhereLinearTheorySaysSo) {
-  const int ticks = 2;  // 5 ms of its own and 5 ms more
+// The gain at which the slowest eigenvalue leaves the circle, by bisection.
+double limit(int ticks) {
   double low = 10, high = 1000;
   for (int i = 0; i < 60; ++i) {
     const double kappa = std::sqrt(low * high);
     (slowest(kappa, 1.6, ticks) < 1 ? low : high) = kappa;
   }
   EXPECT_GT(low, 20);
+  return low;
+}
+
+// A few per cent below that gain the disturbance is forgotten, and as much above it grows: 5 ms of delay of its own and 5 ms
+// more.
+TEST(Margin, IsLostWhereLinearTheorySaysSo) {
+  const double most = limit(2);
   for (const double part : {0.9, 1.1}) {
-    Scenario s = loop(part * low, kPeriod);
+    Scenario s = loop(part * most, kPeriod);
     s.controllers[0].delay = kPeriod;
     const auto found = margin(s);
     ASSERT_TRUE(found) << found.error().text();
-    EXPECT_EQ(found->kept({}), part < 1) << part * low << ": " << found->worst();
+    EXPECT_EQ(found->kept({}), part < 1) << part * most << ": " << found->worst();
     EXPECT_DOUBLE_EQ(found->delay, 0.005);
     if (part < 1) {
       EXPECT_EQ(found->windows.size(), 2u);
     }
   }
+}
+
+// A law without a reference velocity has a margin like any other: held commands by efforts on the joints or by a force at the
+// point; and one that commands at every instant gets ticks of 1 ms.
+TEST(Margin, OfAnImpedanceIsThatOfTheSameFeedback) {
+  const double most = limit(2);
+  for (const bool through_joints : {true, false})
+    for (const double part : {0.9, 1.1}) {
+      Scenario s = yielding(part * most, kPeriod, through_joints);
+      s.controllers[0].delay = kPeriod;
+      const auto found = margin(s);
+      ASSERT_TRUE(found) << found.error().text();
+      EXPECT_EQ(found->kept({}), part < 1) << part * most << ": " << found->worst();
+    }
+  const auto at_once = margin(yielding(20, 0, true));
+  ASSERT_TRUE(at_once) << at_once.error().text();
+  EXPECT_TRUE(at_once->kept({})) << at_once->worst();
+  EXPECT_DOUBLE_EQ(at_once->period, 1e-3);
 }
 
 // What is left after 1.8 to 2 s is at least the power of the slowest eigenvalue, and not more than a few times it at 1.8 s: an

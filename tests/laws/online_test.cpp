@@ -3,6 +3,7 @@
 // Learning while the loop runs: what recursive least squares keeps, and what it does for the reference loop.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "invar/learn/adaptive_load.hpp"
@@ -189,6 +190,82 @@ TEST(Online, GivesTheSameBitsAgain) {
   ASSERT_TRUE(watch(loop.scenario(), b));
   for (const char* name : {"adapted mass of 'body5'", "innovation", "V"})
     EXPECT_EQ(a.readings.of(name), b.readings.of(name)) << name;
+}
+
+/// Lets a load adapt in its loop, and writes down what it is shown.
+class Overheard final : public KnownLoad {
+ public:
+  struct Look {
+    double t;
+    Bodies bodies;
+    Load acted;
+    std::vector<double> found;  // by the load in the loop
+  };
+  Overheard(std::unique_ptr<KnownLoad> load, std::vector<Look>& looks) : load_(std::move(load)), looks_(looks) {}
+
+  void add(const LoadMotion& motion, Port& port) const override { load_->add(motion, port); }
+  double period() const override { return load_->period(); }
+  bool look(const LoadLook& now) override {
+    const bool changed = load_->look(now);
+    const std::span<const double> c = coefficients();
+    looks_.push_back({now.t, now.bodies, now.acted, {c.begin(), c.end()}});
+    return changed;
+  }
+  std::span<const double> coefficients() const override { return load_->coefficients(); }
+  std::string label(int k) const override { return load_->label(k); }
+  std::string unit(int k) const override { return load_->unit(k); }
+
+ private:
+  std::unique_ptr<KnownLoad> load_;
+  std::vector<Look>& looks_;
+};
+
+std::vector<double> kept(AdaptiveLoad& load) {
+  Recall memory;
+  load.remember(memory);
+  return memory.numbers();
+}
+
+// What adapts in a loop is stopped after any of its looks, before it has three of them and while a change is being noticed too;
+// one that is newly built and takes its snapshot finds the same as the one that goes on, to the bit, until the end.
+TEST(Online, GoesOnFromWhatItRemembersToTheBit) {
+  ReferenceLoop loop = online();
+  loop.end = 0.8;
+  std::vector<Overheard::Look> looks;
+  const Model model = build(loop.nominal);
+  loop.gains.known.make = [&looks, make = loop.gains.known.make](const Model& m) -> std::unique_ptr<KnownLoad> {
+    return std::make_unique<Overheard>(make(m), looks);
+  };
+  Scenario s = loop.scenario();
+  s.edits = {{0.5, {Detach{"load"}}}};
+  Watched w;
+  ASSERT_TRUE(watch(s, w));
+  ASSERT_GT(looks.size(), 70u);
+
+  const auto built = [&] {
+    auto made = AdaptiveLoad::build(model, nullptr, payload_friction_drag(), nullptr, {});
+    EXPECT_TRUE(made) << (made ? "" : made.error().text());
+    return std::move(*made);
+  };
+  const auto shown = [](AdaptiveLoad& load, const Overheard::Look& l) { return load.look({l.t, l.bodies, l.acted}); };
+  const std::unique_ptr<AdaptiveLoad> first = built();
+  std::vector<std::vector<double>> snapshots = {kept(*first)};
+  std::vector<bool> noticed;
+  for (const Overheard::Look& l : looks) noticed.push_back(shown(*first, l)), snapshots.push_back(kept(*first));
+  ASSERT_EQ(std::count(noticed.begin(), noticed.end(), true), 1) << "the load that is let go";
+  const std::span<const double> end = first->coefficients();
+  ASSERT_TRUE(std::equal(end.begin(), end.end(), looks.back().found.begin())) << "not what the loop has found";
+  for (std::size_t stop = 0; stop < looks.size(); ++stop) {
+    const std::unique_ptr<AdaptiveLoad> again = built();
+    Recall memory(snapshots[stop]);
+    again->remember(memory);
+    for (std::size_t k = stop; k < looks.size(); ++k) {
+      ASSERT_EQ(shown(*again, looks[k]), noticed[k]) << stop << " " << k;
+      ASSERT_EQ(kept(*again), snapshots[k + 1]) << stop << " " << k;
+    }
+    ASSERT_TRUE(std::equal(end.begin(), end.end(), again->coefficients().begin())) << stop;
+    ASSERT_EQ(again->innovation(), first->innovation());
+  }
 }
 
 // In a sampled loop, with what reached the bodies in the place of what was commanded: 200 Hz, delay, lag, noise. Velocities are

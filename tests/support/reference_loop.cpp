@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/reference_loop.hpp"
 
-#include "invar/control/strip_drag.hpp"
 #include "invar/geom/rotation.hpp"
 #include "invar/learn/learn.hpp"
 #include "invar/mech/kinematics.hpp"
@@ -29,6 +28,13 @@ PosePath path_of(double speed, double size, const Quat& turn) {
 
 }  // namespace
 
+StripDragSpec strip_on(const Body& body, const UnknownLoad& load) {
+  StripDragSpec out;
+  out.body = body.name, out.axis = {Vec3(-0.5, 0, 0), Vec3(0.5, 0, 0)};
+  out.across = load.across, out.along = load.along, out.linear = load.everywhere;
+  return out;
+}
+
 Scenario ReferenceLoop::scenario() const {
   Scenario s;
   auto plant = edited(turned(load.rubbing(), turn), std::vector<Edit>{Attach{"load", "body5", load.payload, {}}});
@@ -45,11 +51,8 @@ Scenario ReferenceLoop::scenario() const {
   s.method.integrator = "rk4", s.method.step = step;
   s.flow = flow;
   for (const Body& body : s.model->bodies()) {
-    StripDragSpec drag;
-    drag.body = body.name, drag.axis = {Vec3(-0.5, 0, 0), Vec3(0.5, 0, 0)};
-    drag.across = load.across, drag.along = load.along, drag.linear = load.everywhere;
     if (!water && load.across + load.along + load.everywhere > 0)
-      s.environments.push_back(std::make_shared<const StripDrag>(*StripDrag::build(*s.model, drag, flow)));
+      s.environments.push_back(std::make_shared<const StripDrag>(*StripDrag::build(*s.model, strip_on(body, load), flow)));
   }
   if (water) s.environments.push_back(water);
 
@@ -99,6 +102,16 @@ Learned learned_from(const UnknownLoad& load, std::uint64_t at, int samples, Ter
   auto out = learn(load.nominal, model, data, spec);
   EXPECT_TRUE(out) << (out ? "" : out.error().text());
   return out->learned;
+}
+
+std::vector<Edit> exact_edits(const UnknownLoad& load) {
+  const Model loaded = build(*edited(load.nominal, std::vector<Edit>{Attach{"load", "body5", load.payload, {}}}));
+  std::vector<Edit> out = {SetInertia{"body5", loaded.bodies()[4].inertia}};
+  for (const JointSpec& j : load.nominal.joints)
+    if (j.kind == JointKind::Spherical)
+      out.emplace_back(SetPassive{
+          j.name, {}, {}, std::vector<double>(3, load.damping), std::vector<double>(3, load.friction), load.smoothing});
+  return out;
 }
 
 std::shared_ptr<Learned> learned_by_hand(const ModelSpec& nominal, std::vector<Edit> edits, const VecX& drag) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "invar/control/strip_drag.hpp"
 #include "invar/control/task_law.hpp"
 #include "invar/learn/learned_in_loop.hpp"
 #include "support/controlled.hpp"
@@ -28,9 +29,15 @@ struct ReferenceLoop {
   Scenario scenario() const;
 };
 
+/// The water of a link.
+StripDragSpec strip_on(const Body& body, const UnknownLoad& load);
+
 /// What is learned in the reference case from so many samples: inertias, friction with two smoothing rates, and what the water
 /// does, as drag or as cosines that know no physics.
 Learned learned_from(const UnknownLoad& load, std::uint64_t at, int samples, TermKind water = TermKind::Drag);
+
+/// The edits that make the nominal chain the plant but for the water: the payload, friction in the balls.
+std::vector<Edit> exact_edits(const UnknownLoad& load);
 
 /// A file that holds what it says: these edits of the nominal model, and drag with these coefficients (18 or none).
 std::shared_ptr<Learned> learned_by_hand(const ModelSpec& nominal, std::vector<Edit> edits, const VecX& drag);

@@ -14,6 +14,10 @@ class Random {
 
   std::uint64_t bits() { return mix(state_ += kGolden); }
 
+  /// How far the stream has got; one that goes to the place of another goes on like it.
+  std::uint64_t place() const { return state_; }
+  void go_to(std::uint64_t place) { state_ = place; }
+
   /// Uniform in [0, 1).
   double unit() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
   double uniform(double low, double high) { return low + (high - low) * unit(); }

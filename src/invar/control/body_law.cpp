@@ -151,4 +151,9 @@ void BodyLaw::track(double t) {
   }
 }
 
+void BodyLaw::remember(Recall& memory) {
+  PortLaw::remember(memory);
+  for (auto& one : wishes_) memory(one.side.side);
+}
+
 }  // namespace invar

@@ -30,6 +30,7 @@ class BodyLaw final : public PortLaw {
   static bool has_outward_way(const Model& model);
 
   std::vector<Mark> marks() const override;
+  void remember(Recall& memory) override;
 
  protected:
   Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) override;

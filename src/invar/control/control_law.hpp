@@ -6,6 +6,7 @@
 #include "invar/base/status.hpp"
 #include "invar/control/certificate.hpp"
 #include "invar/control/path.hpp"
+#include "invar/control/recall.hpp"
 #include "invar/control/remainder.hpp"
 #include "invar/control/repulsion.hpp"
 
@@ -77,6 +78,9 @@ class ControlLaw {
   virtual std::vector<std::string> notes() const { return {}; }
   /// Where its readings belong, to be drawn: references "reference_<task>", stiffnesses "stiffness".
   virtual std::vector<Mark> marks() const { return {}; }
+  /// All that its next commands depend on beside the motion: sums, filters, sides of turns, what it has learned. Certificate,
+  /// tracking and readings are no part of it.
+  virtual void remember(Recall& memory) { (void)memory; }
 
  protected:
   /// A reading, by the place of its first number; values are NaN until the first look.

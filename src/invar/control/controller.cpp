@@ -406,4 +406,29 @@ void Controller::witness(double t, const Evaluation& plant) {
   if (change_) *next = change_->size;
 }
 
+void Controller::remember(Recall& memory) {
+  law_->remember(memory), measurement_.remember(memory);
+  memory(held_), memory(inputs_), memory(ticks_), memory(arrived_), memory(before_), memory(first_), memory(last_);
+  for (Past& past : past_) memory(past.held), memory(past.inputs);
+  memory(due_), memory(lost_);
+  if (change_) memory(change_->before), memory(change_->inputs), memory(change_->size), memory(change_->begun);
+}
+
+std::vector<double> Controller::snapshot() {
+  Recall memory;
+  remember(memory);
+  return memory.numbers();
+}
+
+Result<void> Controller::restore(std::vector<double> numbers) {
+  if (const std::size_t mine = snapshot().size(); numbers.size() != mine)
+    return fail(
+        ErrorKind::Option,
+        fmt::format("controller '{}' remembers {} numbers, {} were given: it is built otherwise than the one that kept them",
+                    spec_.name, mine, numbers.size()));
+  Recall memory(std::move(numbers));
+  remember(memory);
+  return {};
+}
+
 }  // namespace invar

@@ -64,6 +64,12 @@ class Controller final : public Environment {
   /// copy of a loop is tried with more gain than it knows of. Both must be sampled; the other one outlives it and settles first.
   void differ_from(const Controller& other, double gain) { other_ = &other, gain_ = gain; }
 
+  /// Everything that it and its law remember between two steps, as numbers: commands on their way, noise, sums and filters, what
+  /// was learned. One that is newly built from the same spec goes on from there to the bit as this one does; it refuses what one
+  /// that is built otherwise has kept. Certificate, tracking and readings are no part of it: they begin anew.
+  std::vector<double> snapshot();
+  Result<void> restore(std::vector<double> numbers);
+
   const std::string& name() const { return spec_.name; }
   ControlLaw& law() { return *law_; }
   const ControlLaw& law() const { return *law_; }
@@ -106,6 +112,7 @@ class Controller final : public Environment {
   void acting(const Load& held, const VecX& inputs, const Bodies& nominal, Load& out) const;
   void look(double t, bool commanded);
   void weigh(const Bodies& seen);
+  void remember(Recall& memory);
 
   ControllerSpec spec_;
   double start_;

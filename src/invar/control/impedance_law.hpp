@@ -37,6 +37,10 @@ class ImpedanceLaw final : public ControlLaw {
   void settle(Instant at, const Bodies& bodies) override;
   void witness(const Witness& seen) override;
   std::vector<Mark> marks() const override;
+  void remember(Recall& memory) override {
+    filter_.remember(memory);
+    memory(known_), memory(span_), memory(t_), memory(stored_), memory(at_play_), memory(node_);
+  }
 
   /// λ of C (46) in the last command through joints: what joints of the tree carry of the wanted wrenches beside their efforts,
   /// per joint of the model, on the child at the joint point, World. It does no work on what the joint allows.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "invar/geom/vector.hpp"
+#include "invar/control/recall.hpp"
 
 namespace invar {
 
@@ -27,6 +27,7 @@ class Integral {
     return size / most;
   }
   void taken(double t) { t_ = t, begun_ = true; }
+  void remember(Recall& memory) { memory(z_), memory(s_), memory(t_), memory(begun_); }
 
  private:
   VecX z_, s_;

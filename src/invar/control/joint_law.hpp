@@ -69,6 +69,7 @@ class JointLaw final : public ControlLaw {
   std::vector<std::string> notes() const override { return known_load_.notes(); }
   void witness(const Witness& seen) override;
   void conclude() override;
+  void remember(Recall& memory) override { integral_.remember(memory), observer_.remember(memory), known_load_.remember(memory); }
 
   /// Γ⁻¹ in the freedoms of the aims, at the motion seen last.
   const MatX& mobility() const { return mobility_; }

@@ -99,4 +99,12 @@ std::vector<std::string> KnownPart::notes() const {
   return out;
 }
 
+void KnownPart::remember(Recall& memory) {
+  if (!on()) return;
+  load_->remember(memory);
+  memory(in_use_), memory(begun_), memory(t_), memory(V_), memory(P_), memory(undone_), memory(suspicious_), memory(dropped_);
+  memory(looked_), memory(next_), memory(since_), memory(acted_until_), memory(acted_), memory(then_);
+  memory(changes_), memory(first_change_), memory(last_change_);
+}
+
 }  // namespace invar

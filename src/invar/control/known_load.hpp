@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "invar/control/certificate.hpp"
+#include "invar/control/recall.hpp"
 #include "invar/mech/environment.hpp"
 
 namespace invar {
@@ -57,6 +58,8 @@ class KnownLoad {
   virtual std::string label(int k) const { return (void)k, std::string(); }
   virtual std::string unit(int k) const { return (void)k, std::string(); }
   virtual double innovation() const { return 0; }
+  /// What it remembers from look to look, and whether it has dropped anything.
+  virtual void remember(Recall& memory) { (void)memory; }
 };
 
 /// What V_dot promises beyond the rest where a load is known.
@@ -125,6 +128,7 @@ class KnownPart {
 
   /// What became of it, in sentences.
   std::vector<std::string> notes() const;
+  void remember(Recall& memory);
 
  private:
   KnownLoadSpec spec_;

@@ -51,6 +51,7 @@ void Measurement::disturb(Bodies& bodies) {
 
 // The rank of the joints is decided where they are closed.
 void Measurement::begin(const Bodies& bodies) {
+  joints_->first = bodies;
   joints_->wound = wound_at(model_, bodies, VecX());
   Accelerations none(bodies.size());
   std::vector<Wrench> reactions(model_.joints().size());
@@ -69,6 +70,16 @@ void Measurement::close(Bodies& bodies) {
   for (const Joint& joint : model_.joints())
     for (int k = 0; k < joint.nv; ++k)
       if (winds(joint.kind, k)) joints.wound[joint.v0 + k] = joints.q[joint.q0 + k];
+}
+
+void Measurement::remember(Recall& memory) {
+  memory(random_), memory(ticks_), memory(open_);
+  for (Seen& seen : line_) memory(seen.t), memory(seen.bodies);
+  if (!joints_) return;
+  Bodies first = joints_->first;
+  memory(first);
+  if (memory.gives() && ticks_ > 0) begin(first);
+  memory(joints_->wound);
 }
 
 }  // namespace invar

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "invar/base/random.hpp"
+#include "invar/control/recall.hpp"
 #include "invar/mech/projection.hpp"
 #include "invar/mech/unreduced.hpp"
 
@@ -33,6 +33,7 @@ class Measurement {
 
   /// Takes what is there at a tick and gives what arrives: that of `delay` ticks before, or null where nothing was seen then.
   const Seen* look(double t, const Bodies& bodies);
+  void remember(Recall& memory);
 
  private:
   /// Joints of the nominal model, for noise only.
@@ -40,8 +41,14 @@ class Measurement {
     Unreduced solver;
     Projection projection;
     VecX wound, q, v;
+    Bodies first;  // where ranks were decided
     explicit Joints(const Model& model)
-        : solver(model), projection(model, solver), q(VecX::Zero(model.nq())), v(VecX::Zero(model.nv())) {}
+        : solver(model),
+          projection(model, solver),
+          wound(VecX::Zero(model.nv())),
+          q(VecX::Zero(model.nq())),
+          v(VecX::Zero(model.nv())),
+          first(model.bodies().size()) {}
   };
   void disturb(Bodies& bodies);
   void begin(const Bodies& bodies);

@@ -115,4 +115,11 @@ Verdict MomentumObserver::take(double t, ConstrainedInverse& now, const Port& kn
   return verdict;
 }
 
+void MomentumObserver::remember(Recall& memory) {
+  Bodies there = was_.bodies();
+  memory(begun_), memory(told_), memory(more_), memory(t_), memory(stride_), memory(there), memory(kept_), memory(rate_then_);
+  memory(known_then_), memory(load_then_), memory(first_), memory(last_), memory(error_), memory(load_);
+  if (memory.gives() && begun_) was_.at(there);
+}
+
 }  // namespace invar

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "invar/control/recall.hpp"
 #include "invar/mech/constrained_inverse.hpp"
 
 namespace invar {
@@ -36,6 +37,8 @@ class MomentumObserver {
   const Port& load() const { return load_; }
   /// Time since the last `take` times k_o: well below one where the observer resolves what it follows.
   double stride() const { return stride_; }
+
+  void remember(Recall& memory);
 
  private:
   void weigh(const Bodies& bodies, const Accelerations& w, Port& out) const;

@@ -239,6 +239,11 @@ Verdict PortLaw::adapt(Instant at, const Bodies& bodies) {
   return {};
 }
 
+void PortLaw::remember(Recall& memory) {
+  integral_.remember(memory), observer_.remember(memory), known_.remember(memory);
+  memory(told_), memory(first_), memory(last_);
+}
+
 // Whether generic terms do harm; round-off of V is that of the kinetic energy that s is a difference in.
 void PortLaw::watch(Instant at, const Bodies& bodies) {
   double moving = 0;

@@ -53,6 +53,7 @@ class PortLaw : public ControlLaw {
   double next_event(double t) const final { return known_.next_look(t); }
   const Remainder* remainder() const final { return &remainder_; }
   std::vector<std::string> notes() const final { return known_.notes(); }
+  void remember(Recall& memory) override;
 
   const Model& model() const { return model_; }
 

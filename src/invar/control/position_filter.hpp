@@ -4,7 +4,7 @@
 #include <numbers>
 #include <vector>
 
-#include "invar/geom/vector.hpp"
+#include "invar/control/recall.hpp"
 
 namespace invar {
 
@@ -25,6 +25,7 @@ class PositionFilter {
   void over(double t, double h, const VecX& x, const VecX& change, VecX& u) const;
   /// Goes on to x at time t, as one step of `over` or as an instant. The first time it stands still there.
   void settle(double t, const VecX& x, bool over);
+  void remember(Recall& memory) { memory(known_), memory(t_), memory(x_), memory(u_); }
 
  private:
   double difference(Eigen::Index k, double to, double from) const;

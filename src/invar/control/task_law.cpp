@@ -316,4 +316,9 @@ void TaskLaw::track(double t) {
     if (kept_[b] < 3) certificate_.look(reached_, t, 1, task_of_row_[3 * b]);
 }
 
+void TaskLaw::remember(Recall& memory) {
+  PortLaw::remember(memory);
+  for (auto& one : followers_) memory(one.side.side);
+}
+
 }  // namespace invar

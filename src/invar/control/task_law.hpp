@@ -42,6 +42,7 @@ class TaskLaw final : public PortLaw {
 
   std::span<const Obstacle> obstacles() const override { return repulsion_.obstacles(); }
   std::vector<Mark> marks() const override;
+  void remember(Recall& memory) override;
 
  protected:
   Verdict refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot) override;

@@ -183,4 +183,11 @@ void AdaptiveLoad::make_physical() {
   }
 }
 
+// Of the three looks that are kept the next one drops the oldest.
+void AdaptiveLoad::remember(Recall& memory) {
+  if (base_) base_->remember(memory);
+  fit_.remember(memory), memory(used_), memory(looks_);
+  for (Seen& seen : seen_) memory(seen.t), memory(seen.bodies), memory(seen.acted);
+}
+
 }  // namespace invar

@@ -50,6 +50,7 @@ class AdaptiveLoad final : public KnownLoad {
   std::string label(int k) const override { return terms_.label(k); }
   std::string unit(int k) const override { return terms_.unit(k); }
   double innovation() const override { return fit_.innovation(); }
+  void remember(Recall& memory) override;
 
  private:
   AdaptiveLoad(const Model& model, std::unique_ptr<KnownLoad> base, const AdaptSpec& spec, std::shared_ptr<const Flow> flow,

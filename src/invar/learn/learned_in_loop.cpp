@@ -27,6 +27,12 @@ double LearnedInLoop::leverage(const LoadMotion& motion) const {
   return load_.leverage(motion.bodies, motion.velocities);
 }
 
+void LearnedInLoop::remember(Recall& memory) {
+  bool generic = has_generic();
+  memory(generic);
+  if (!generic) drop_generic();
+}
+
 std::string objection_in_loop(const Learned& learned) {
   for (const TermSpec& term : learned.terms)
     if (term.kind == TermKind::ActuatorGain || term.kind == TermKind::ActuatorMisalignment)

@@ -19,6 +19,7 @@ class LearnedInLoop final : public KnownLoad {
   void add_generic(const LoadMotion& motion, Port& port) const override;
   void drop_generic() override { load_.drop_generic(); }
   double leverage(const LoadMotion& motion) const override;
+  void remember(Recall& memory) override;
 
  private:
   void look_around(Instant at) const;

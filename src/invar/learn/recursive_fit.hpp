@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "invar/geom/vector.hpp"
+#include "invar/control/recall.hpp"
 
 namespace invar {
 
@@ -17,8 +17,7 @@ struct RecursiveSpec {
 ///   r = y - H c,   V = H P Hᵀ + σ² 1,   c += P Hᵀ V⁻¹ r,   P -= P Hᵀ V⁻¹ H P.
 /// - Forgetting divides P by `keep` before; no variance exceeds its prior, so what is not excited stays as it was, and P bounded.
 /// - σ² follows the mean of rᵀ V⁻¹ r per row towards one, so that a model with errors of its own is not surprised for ever;
-/// single
-///   looks count for no more than a surprise.
+///   single looks count for no more than a surprise.
 /// - A look with rᵀ V⁻¹ r/rows > surprise is not believed. After `patience` of them something has changed: P is the prior again,
 ///   c stays where it was.
 /// Laws: without forgetting it is the ridge estimate of all rows. No heap after construction for up to `most` rows.
@@ -34,6 +33,8 @@ class RecursiveFit {
 
   /// True where a change was noticed. H: rows × coefficients.
   bool look(const Eigen::Ref<const MatX>& H, const Eigen::Ref<const VecX>& y);
+
+  void remember(Recall& memory) { memory(c_), memory(P_), memory(variance_), memory(innovation_), memory(surprises_); }
 
  private:
   void forget();
