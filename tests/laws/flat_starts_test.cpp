@@ -29,8 +29,7 @@ struct Name {
 };
 Scenario begun(const ModelSpec& spec, const std::map<std::string, Name>& names) {
   Scenario s;
-  s.spec = std::make_shared<const ModelSpec>(spec);
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   s.method.step = 5e-4, s.end_time = 0.1;
   if (names.empty()) return s;
@@ -557,9 +556,7 @@ TEST(FlatStarts, ThatTurnOntoAnotherBranchAreTold) {
     s.method.formulation = "natural", s.method.integrator = "petrov_galerkin", s.method.step = 1e-3, s.end_time = 1;
     s.method.options.stepper.degree = i % 2;
     Memory memory;
-    RunOptions options;
-    options.sink = &memory;
-    const Result<Outcome> out = run(s, options);
+    const Result<Outcome> out = judged_run(s, &memory);
     ASSERT_TRUE(out) << out.error().text();
     double apart = 0;
     for (std::size_t k = 0; k < memory.size(); ++k)
@@ -593,9 +590,7 @@ TEST(FlatStarts, ThatFollowABranchThatBendsLeaveNothing) {
       Scenario s = begun(spec, {});
       s.method.step = fine ? 2e-4 : step, s.end_time = 0.9;
       Memory memory;
-      RunOptions options;
-      options.sink = &memory;
-      const Result<Outcome> done = run(s, options);
+      const Result<Outcome> done = judged_run(s, &memory);
       ASSERT_TRUE(done) << done.error().text();
       out[fine] = *done;
       end[fine] = memory.at("joints/d/q", memory.size() - 1)[0];
