@@ -288,8 +288,8 @@ class Tree {
   std::vector<int> sprung_balls_;                  // slots
   std::vector<int> kept_;                          // independent rows, ascending
   int wanted_rank_ = 0;
-  std::vector<char> taken_;                        // rows; workspace
-  std::vector<double> strength_;                   // rows: mass or inertia of the whole, what makes them comparable
+  std::vector<char> taken_;       // rows; workspace
+  std::vector<double> strength_;  // rows: mass or inertia of the whole, what makes them comparable
   struct Past {
     std::array<std::vector<double>, 4> unknowns, impulses;  // of the last steps, a ring
     int latest = 0;                                         // where the last one is; older ones follow
