@@ -60,13 +60,13 @@ struct Ended {
   double lost = 0;    ///< J; to dampers
 };
 
-Ended ended(Formulation& formulation, const Bodies& start, int steps) {
+Ended ended(const ModelSpec& spec, Formulation& formulation, const Bodies& start, int steps) {
   const auto rk4 = std::move(*make_integrator("rk4"));
   System system(formulation);
   State x;
   formulation.set(start, x);
   Ended out;
-  out.fine = march(system, *rk4, 0, kTime, kTime / steps, x).verdict.ok();
+  out.fine = march(spec, system, *rk4, 0, kTime, kTime / steps, x).verdict.ok();
   Observer observer(formulation.model());
   Observation now;
   observer.observe(kTime, formulation, x, now);
@@ -93,14 +93,14 @@ Gap gap(const Ended& a, const Ended& b) {
 enum class Same { Yes, No, LeftOut };
 
 /// Halves the step until both ways show order 4, then compares them.
-Same same_motion(Formulation& a, Formulation& b, const Bodies& start, std::string& words) {
+Same same_motion(const ModelSpec& spec, Formulation& a, Formulation& b, const Bodies& start, std::string& words) {
   Ended at[2][3];
   Gap before[2], now[2];
   for (int n = 8; n <= kMostSteps; n *= 2) {
     bool shown = true;
     for (int way = 0; way < 2; ++way) {
       Ended(&e)[3] = at[way];
-      e[0] = std::move(e[1]), e[1] = std::move(e[2]), e[2] = ended(way == 0 ? a : b, start, n);
+      e[0] = std::move(e[1]), e[1] = std::move(e[2]), e[2] = ended(spec, way == 0 ? a : b, start, n);
       if (!e[0].fine || !e[1].fine || !e[2].fine) {
         shown = false;
         continue;
@@ -147,7 +147,7 @@ void expect_that_of_the_unreduced(int usual, std::uint64_t first, int tendons, c
     const Model model = build(d.spec);
     Minimal minimal(model);
     Augmented augmented(model);
-    return same_motion(minimal, augmented, d.start, words);
+    return same_motion(d.spec, minimal, augmented, d.start, words);
   });
 }
 
@@ -195,7 +195,7 @@ TEST(IndependentFreedoms, AskedForDifferentlyGiveTheSameMotion) {
     State x;
     a.set(r.drawn.start, x), b.set(r.drawn.start, x);
     others += a.chosen_coordinates() != b.chosen_coordinates();
-    return same_motion(a, b, r.drawn.start, words);
+    return same_motion(r.drawn.spec, a, b, r.drawn.start, words);
   });
   // Some three of ten draws on average; one of ten at least, so that something was compared.
   EXPECT_GE(10 * others, cases(10)) << "the same freedoms were chosen";

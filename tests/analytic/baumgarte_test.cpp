@@ -36,7 +36,7 @@ TEST(Baumgarte, MovesAGapLikeAnOscillatorOfFrequencyBeta) {
   dynamics.set(bodies, x);
   const auto rk4 = make_integrator("rk4");
   double worst = 0;
-  const March m = march(system, **rk4, 0, 1, 1e-3, x, [&](double t, double h) {
+  const March m = march({spec, 0.1 * x0}, system, **rk4, 0, 1, 1e-3, x, [&](double t, double h) {
     dynamics.bodies(x, bodies);
     const double now = t + h;
     const double exact = x0 * std::exp(-alpha * now) * (std::cos(omega * now) + alpha / omega * std::sin(omega * now));

@@ -539,7 +539,7 @@ TEST(Modes, AreFollowedByASmallFreeMotion) {
       ErrorControl tight;
       tight.relative_tolerance = tight.position_tolerance = tight.velocity_tolerance = tight.auxiliary_tolerance = 1e-13;
       Dopri5 method(tight);
-      if (!march(system, method, 0, end, end, x).verdict.ok()) continue;
+      if (!march(r.spec, system, method, 0, end, end, x).verdict.ok()) continue;
       // Rates of the independent freedoms say it without charts: -ε ω shape sin(ωt).
       double off = 0, size = 0;
       for (std::size_t i = 0; i < r.minimal.tree().independent().size(); ++i) {

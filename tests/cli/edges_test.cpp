@@ -58,5 +58,33 @@ TEST(TwoScales, RunAsEachAlone) {
   EXPECT_EQ(r["metrics"]["freedoms"], 2);
 }
 
+// What is not connected does not influence each other, whatever evaluates it: the small one accelerates as it does alone, a
+// million times as fast as the large one, which is a million times as long.
+TEST(TwoScales, AreEvaluatedAsEachAlone) {
+  for (const char* formulation : {"augmented", "minimal", "natural"}) {
+    const Ended e = invar({"eval", edge("two_four_bars_1km_1mm.toml"), "--formulation", formulation});
+    ASSERT_EQ(e.code, 0) << formulation << e.err;
+    const json out = json::parse(e.out);
+    const double small = out["joints"]["a2"]["vdot"][0], large = out["joints"]["a1"]["vdot"][0];
+    EXPECT_NEAR(small, 13270.68634692, 1e-7) << formulation;
+    EXPECT_NEAR(small / large, 1e6, 1e-4) << formulation;
+  }
+}
+
+// A disc on a ball and on a table: six rows of rank five, whichever are kept.
+TEST(RedundantRows, RunWithoutAWordInEveryFormulation) {
+  for (const char* formulation : {"augmented", "minimal", "natural"}) {
+    Folder folder;
+    const Ended e = invar({"run", edge(std::string("minimal_redundant_rows_") + formulation + ".toml"), "-o", folder / "out"});
+    ASSERT_EQ(e.code, 0) << formulation << e.err;
+    EXPECT_FALSE(has(e.err, "singular")) << formulation << e.err;
+    const json r = result_in(folder);
+    EXPECT_EQ(r["status"], "ok") << formulation << r["unresolved"];
+    EXPECT_EQ(r["metrics"]["time"], 4) << formulation;
+    EXPECT_EQ(r["metrics"]["rank_changes"], 0) << formulation;
+    EXPECT_EQ(r["metrics"]["freedoms"], 1) << formulation;
+  }
+}
+
 }  // namespace
 }  // namespace invar::testing

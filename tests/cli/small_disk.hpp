@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -25,13 +28,17 @@ inline Ended shell(const std::string& commands) {
 inline std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 /// A file system of some KiB, seen by the commands alone that run on it: a mount in a name space of its own. Where that is not
-/// allowed, files that may not grow beyond those KiB each do instead.
+/// allowed, files that may not grow beyond those KiB each do instead. The test says which; root has to be allowed.
 class SmallDisk {
  public:
   SmallDisk() {
     for (const char* way : {"unshare -m", "unshare -rm"})
       if (way_.empty() && shell(std::string(way) + " mount -t tmpfs -o size=8k none " + quoted(place_.path())).code == 0)
         way_ = way;
+    const std::string name = is_mounted() ? "a file system of its own (" + way_ + ")" : "files of limited size (ulimit -f)";
+    std::printf("the small disk is %s\n", name.c_str());
+    ::testing::Test::RecordProperty("small_disk", name);
+    EXPECT_TRUE(is_mounted() || ::geteuid() != 0) << "root can mount: a limit on files alone tests less";
   }
   /// Whether it is a file system of its own.
   bool is_mounted() const { return !way_.empty(); }

@@ -16,6 +16,7 @@
 #include "invar/run/run.hpp"
 #include "support/folder.hpp"
 #include "support/places.hpp"
+#include "support/recorded.hpp"
 #include "support/unpacked.hpp"
 
 namespace invar::testing {
@@ -71,7 +72,7 @@ from = [0, 0, 1]
   EXPECT_EQ(f.panels[1].convergence, "s");
   EXPECT_EQ(f.table->rows[1].values[1], 2);
   EXPECT_TRUE(f.trace->poses == 4 && f.trace->from->z() == 1);
-  const auto outcome = run(*s);
+  const auto outcome = judged_run(*s);
   EXPECT_TRUE(outcome) << outcome.error().text();
 }
 
@@ -162,7 +163,7 @@ TEST(Convergence, ThatCannotBeMadeIsNotedAndTheRunKept) {
                   "[[convergence]]\nname = 'r'\nsteps = [0.05]\nmetric = 'steps'\n"));
   ASSERT_TRUE(s) << s.error().text();
   s->convergence[0].steps = {0.05, 1e-30};
-  const auto outcome = run(*s);
+  const auto outcome = judged_run(*s);
   ASSERT_TRUE(outcome) << outcome.error().text();
   EXPECT_EQ(outcome->end, Outcome::End::Finished);
   ASSERT_EQ(outcome->convergence.size(), 2u);
@@ -177,7 +178,7 @@ TEST(Convergence, ThatCannotBeMadeIsNotedAndTheRunKept) {
 TEST(Convergence, KeepsTheMetricOfTheRunWithThatStep) {
   const auto s = parsed(with("[[convergence]]\nname = 's'\nsteps = [0.05, 0.02]\nmetric = 'power_balance_mean'\n"));
   ASSERT_TRUE(s) << s.error().text();
-  const auto outcome = run(*s);
+  const auto outcome = judged_run(*s);
   ASSERT_TRUE(outcome);
   ASSERT_EQ(outcome->convergence.size(), 1u);
   EXPECT_EQ(outcome->convergence[0].unit, "J");
@@ -186,7 +187,7 @@ TEST(Convergence, KeepsTheMetricOfTheRunWithThatStep) {
     Scenario alone = *s;
     alone.convergence.clear();
     alone.method.step = s->convergence[0].steps[k];
-    const auto once = run(alone);
+    const auto once = judged_run(alone);
     ASSERT_TRUE(once);
     for (const Metric& m : once->metrics)
       if (m.name == "power_balance_mean") {

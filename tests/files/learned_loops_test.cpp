@@ -12,6 +12,7 @@
 #include "invar/run/calibration.hpp"
 #include "support/folder.hpp"
 #include "support/places.hpp"
+#include "support/recorded.hpp"
 #include "support/reference_loop.hpp"
 #include "support/states.hpp"
 
@@ -302,7 +303,7 @@ TEST(LearnedLoops, SayWhatTheyDoNotKnow) {
   const Written w;
   const auto s = parse_scenario(scenario(task("learned = { file = 'drag.json' }"), "[flow]\nvelocity = [0.1, 0, 0]"), w.place());
   ASSERT_TRUE(s) << s.error().text();
-  const auto out = run(*s);
+  const auto out = testing::judged_run(*s);
   ASSERT_TRUE(out);
   bool said = false;
   for (const std::string& note : out->notes) said = said || note.find("nobody measures the flow") != std::string::npos;

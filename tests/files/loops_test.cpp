@@ -5,6 +5,7 @@
 
 #include "invar/run/run.hpp"
 #include "support/arm_texts.hpp"
+#include "support/recorded.hpp"
 
 namespace invar {
 namespace {
@@ -100,7 +101,7 @@ TEST(Loops, AreReadAsTheyAreWritten) {
   bool stated = false;
   for (const Finding& f : law->certificate().findings) stated = stated || (f.name == "ultimate_bound" && f.value == 0.25);
   EXPECT_TRUE(stated) << "before the run";
-  const auto out = run(*s);
+  const auto out = testing::judged_run(*s);
   ASSERT_TRUE(out) << out.error().text();
   EXPECT_EQ(out->end, Outcome::End::Finished) << out->words;
   EXPECT_EQ(out->edits.size(), 1u);

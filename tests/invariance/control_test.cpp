@@ -85,7 +85,7 @@ std::optional<Bodies> after(const ModelSpec& spec, const Bodies& start, Which wh
   Bodies out = start;
   for (int k = 0; k < 30; ++k) {
     acting.settle(0.01 * k, out);
-    if (!march(system, *rk4, 0.01 * k, 0.01 * (k + 1), 0.0025, x).verdict.ok()) return {};
+    if (!march(spec, system, *rk4, 0.01 * k, 0.01 * (k + 1), 0.0025, x).verdict.ok()) return {};
     formulation.bodies(x, out);
   }
   return out;

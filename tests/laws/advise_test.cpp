@@ -10,6 +10,7 @@
 #include "invar/control/joint_law.hpp"
 #include "invar/run/calibration.hpp"
 #include "support/controlled.hpp"
+#include "support/recorded.hpp"
 
 namespace invar::testing {
 namespace {
@@ -66,7 +67,7 @@ TEST(Score, IsNoneWhereTheLawWasNotDefined) {
   EXPECT_NE(found.error().what.find("the law is not defined at 1.2"), std::string::npos) << found.error().what;
   EXPECT_EQ(score_of(loop(kPlain, {}), "control", 1).failure, "");
   // A law that never was defined has not failed to settle.
-  const auto never = run(loop(kPlain, {}, -1));
+  const auto never = judged_run(loop(kPlain, {}, -1));
   ASSERT_TRUE(never);
   for (const Metric& m : never->metrics)
     if (m.name == "control.remainder") {
@@ -90,7 +91,7 @@ TEST(Score, HasNoChangeOfTheFirstCommand) {
 TEST(Score, IsNoneWhereTheRunIsUnresolved) {
   Scenario s = loop(kPlain, {}, 1e9, 1e9, 3 * 200.0 * 200.0);
   s.controllers[0].period = s.method.step = 0.01;
-  const auto out = run(s);
+  const auto out = judged_run(s);
   ASSERT_TRUE(out);
   ASSERT_EQ(out->end, Outcome::End::Finished) << out->words;
   ASSERT_NE(out->unresolved, "");

@@ -109,7 +109,7 @@ TEST(SolveAgain, EqualsAFreshSolveOfEveryRightSide) {
     State x;
     formulation.set(s.bodies, x);
     const auto integrator = std::move(*make_integrator("rk4"));
-    if (!march(system, *integrator, 0, 0.02, 0.002, x).verdict.ok()) continue;
+    if (!march(s.mechanism.spec, system, *integrator, 0, 0.02, 0.002, x).verdict.ok()) continue;
     Bodies bodies;
     formulation.bodies(x, bodies);
     compared += compare(random, s.model, keeps, forgets, bodies, bound_at(s.model, bodies), what);

@@ -50,7 +50,7 @@ std::vector<Bodies> along(const Sample& s, double h) {
   const auto rk4 = std::move(*make_integrator("rk4"));
   std::vector<Bodies> out(5);
   for (int i = 0; i < 5; ++i) {
-    if (i > 0 && !march(system, *rk4, (i - 1) * h, i * h, h / 4, x).verdict.ok()) return {};
+    if (i > 0 && !march(s.mechanism.spec, system, *rk4, (i - 1) * h, i * h, h / 4, x).verdict.ok()) return {};
     formulation.bodies(x, out[static_cast<std::size_t>(i)]);
   }
   return out;

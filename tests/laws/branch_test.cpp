@@ -83,7 +83,8 @@ struct Tried {
 
 /// Goes on for two seconds; `stays(bodies)` must hold after every step that is done.
 template <class Stays>
-void throw_it(const Model& model, const std::string& joint, double rate, double h, Tried& tried, Stays&& stays) {
+void throw_it(const ModelSpec& spec, const Model& model, const std::string& joint, double rate, double h, Tried& tried,
+              Stays&& stays) {
   const std::string what = joint + " at " + std::to_string(rate) + " rad/s, step " + std::to_string(h);
   Minimal minimal(model);
   System system(minimal);
@@ -93,7 +94,7 @@ void throw_it(const Model& model, const std::string& joint, double rate, double 
   minimal.set(*start, x);
   bool stayed = true;
   const auto rk4 = std::move(*make_integrator("rk4"));
-  const March m = march(system, *rk4, 0, 2, h, x, [&](double t, double) {
+  const March m = march(spec, system, *rk4, 0, 2, h, x, [&](double t, double) {
     Bodies bodies;
     minimal.bodies(x, bodies);
     if (stayed && !stays(bodies)) stayed = false, ADD_FAILURE() << what << ": another branch after t = " << t;
@@ -114,11 +115,12 @@ TEST(Branches, FourBarStaysOnItsOwnWhateverTheStepOrSaysThatItCannot) {
   Tried tried;
   for (const int side : {1, -1})
     for (const char* independent : {"", "crank"}) {
-      const Model model = build(four_bar(kCrankRocker, side, independent));
+      const ModelSpec spec = four_bar(kCrankRocker, side, independent);
+      const Model model = build(spec);
       const double sign = side_of(place(model, JointState::initial(model)), 1, 2);
       for (const double rate : {2.0, -7.0, 15.0, 40.0, -90.0})
         for (const double h : {0.002, 0.01, 0.03, 0.07, 0.2})
-          throw_it(model, "crank", rate, h, tried, [&](const Bodies& bodies) { return side_of(bodies, 1, 2) * sign > 0; });
+          throw_it(spec, model, "crank", rate, h, tried, [&](const Bodies& bodies) { return side_of(bodies, 1, 2) * sign > 0; });
     }
   EXPECT_GT(tried.finished, 20);
   EXPECT_GT(tried.singular, 5);
@@ -137,7 +139,7 @@ TEST(Branches, ParallelogramNeverBecomesAnAntiparallelogram) {
     const Model model = build(spec);
     for (const double rate : {0.0, 0.7, -1.3, 5.0, -12.0, 35.0, 80.0})
       for (const double h : {0.001, 0.01, 0.03, 0.07, 0.2})
-        throw_it(model, "a", rate, h, tried, [&](const Bodies& bodies) {
+        throw_it(spec, model, "a", rate, h, tried, [&](const Bodies& bodies) {
           const double sine = std::max(0.05, std::abs(side_of(bodies, 1, 2)));
           return (along(bodies, 0) - along(bodies, 2)).norm() * sine < 1e-12;
         });
@@ -169,7 +171,8 @@ class Seen final : public Sink {
 
 Scenario turning(const Lengths& l, const std::string& independent, double rate, double step, double end) {
   Scenario s;
-  s.model = std::make_shared<const Model>(build(four_bar(l, 1, independent)));
+  s.spec = std::make_shared<const ModelSpec>(four_bar(l, 1, independent));
+  s.model = std::make_shared<const Model>(build(*s.spec));
   s.start = thrown(*s.model, "crank", rate);
   s.method.formulation = "minimal", s.method.integrator = "rk4", s.method.step = step;
   s.end_time = end;

@@ -14,6 +14,7 @@
 #include "invar/run/run.hpp"
 #include "support/campaign.hpp"
 #include "support/outcome.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -152,7 +153,7 @@ TEST(Closing, OfRunsKeepsTheSamePartOfTheSize) {
         run_of.start.by_bodies = true, run_of.start.bodies = scaled(s.bodies, by);
         run_of.method.formulation = formulation, run_of.method.step = 1e-3, run_of.end_time = 0.02;
         if (objection(run_of.method, *run_of.model)) continue;
-        const auto out = run(run_of);
+        const auto out = judged_run(run_of);
         ASSERT_TRUE(out) << "case " << k << ", " << by << ": " << out.error().what;
         EXPECT_EQ(out->end, Outcome::End::Finished) << "case " << k << ", " << formulation << ", " << by << ": " << out->words;
         ++judged;

@@ -45,7 +45,7 @@ std::vector<Family> families() {
           {"floating", floating, 3}, {"geared", geared, 0}, {"flat", flat, 2}};
 }
 
-/// Calls f(sample, family, i) for mechanisms that the steppers take; says how many they refused.
+/// Calls f(spec, model, bodies, load, what) for mechanisms that the steppers take; says how many they refused.
 template <class F>
 void for_mechanisms(int usual, std::uint64_t start, F&& f) {
   int taken = 0, refused = 0;
@@ -64,7 +64,8 @@ void for_mechanisms(int usual, std::uint64_t start, F&& f) {
       Bodies bodies = at_rest(model, mechanism.X_WB);
       draw_velocities(random, model, bodies);
       const Load load = random_load(random, model, 2.0);
-      f(model, bodies, load, std::string(family.name) + " " + std::to_string(i) + ": " + describe(mechanism.spec));
+      f(mechanism.spec, model, bodies, load,
+        std::string(family.name) + " " + std::to_string(i) + ": " + describe(mechanism.spec));
       ++taken;
     }
   EXPECT_GT(taken, refused) << taken << " taken, " << refused << " refused";
@@ -72,23 +73,25 @@ void for_mechanisms(int usual, std::uint64_t start, F&& f) {
 
 TEST(Conserving, KeepsConstraintsAndAccountsForEnergyInEveryStep) {
   for (const char* method : {"conserving", "discrete_gradient"})
-    for_mechanisms(8, 400, [&](const Model& model, const Bodies& bodies, const Load& load, const std::string& what) {
-      const ConstantLoad pushes(load);
-      const Drag drag;
-      const double h = 2e-3;
-      const Ride r = ride(model, bodies, method, h, 40, {&pushes, &drag});
-      ASSERT_TRUE(r.verdict.ok()) << what << " " << method << " " << name(r.verdict.status);
-      // Sums of some hundred terms of the size of the energies: 3e-14 of them in a step. Positions are rounded, 2e-16 of them,
-      // and closures met to a gap that has a law of its own below; over h that is a velocity, and times the momenta an energy.
-      const double position_noise = 4e-16 * (1 + r.reach);
-      EXPECT_LE(r.balance, 3e-14 * r.energy + (position_noise + r.gap) / h * r.momenta)
-          << what << " " << method << " energies " << r.energy;
-      // Positions are built from coordinates; closures solved through a matrix whose condition enlarges that rounding.
-      EXPECT_LE(r.gap, 300 * position_noise) << what << " " << method;
-      // The matrix of closures has a condition up to 1e4 in these mechanisms (masses 1:30, light links turn fast).
-      if (std::string(method) != "conserving") return;
-      EXPECT_LE(r.rate, 1e-11 * (1 + r.speed)) << what << " speed " << r.speed;
-    });
+    for_mechanisms(
+        8, 400, [&](const ModelSpec& spec, const Model& model, const Bodies& bodies, const Load& load, const std::string& what) {
+          const ConstantLoad pushes(load);
+          const Drag drag;
+          const double h = 2e-3;
+          const Ride r = ride(spec, model, bodies, method, h, 40, {&pushes, &drag});
+          ASSERT_TRUE(r.verdict.ok()) << what << " " << method << " " << name(r.verdict.status);
+          // Sums of some hundred terms of the size of the energies: 3e-14 of them in a step. Positions are rounded, 2e-16 of
+          // them, and closures met to a gap that has a law of its own below; over h that is a velocity, and times the momenta an
+          // energy.
+          const double position_noise = 4e-16 * (1 + r.reach);
+          EXPECT_LE(r.balance, 3e-14 * r.energy + (position_noise + r.gap) / h * r.momenta)
+              << what << " " << method << " energies " << r.energy;
+          // Positions are built from coordinates; closures solved through a matrix whose condition enlarges that rounding.
+          EXPECT_LE(r.gap, 300 * position_noise) << what << " " << method;
+          // The matrix of closures has a condition up to 1e4 in these mechanisms (masses 1:30, light links turn fast).
+          if (std::string(method) != "conserving") return;
+          EXPECT_LE(r.rate, 1e-11 * (1 + r.speed)) << what << " speed " << r.speed;
+        });
 }
 
 TEST(Conserving, KeepsMomentaOfWhatFloats) {
@@ -115,7 +118,7 @@ TEST(Conserving, KeepsMomentaOfWhatFloats) {
       if (!cayley::why_not_conserving(model).empty()) continue;
       Bodies bodies = at_rest(model, mechanism.X_WB);
       draw_velocities(random, model, bodies);
-      const Ride r = ride(model, bodies, method, 2e-3, 100, {});
+      const Ride r = ride(mechanism.spec, model, bodies, method, 2e-3, 100, {});
       const std::string what = std::to_string(i) + " " + method + ": " + describe(mechanism.spec);
       ASSERT_TRUE(r.verdict.ok()) << what;
       ++seen;
@@ -140,7 +143,7 @@ TEST(Conserving, DividesAStepThatIsTooLongAndStillKeepsItsLaws) {
     Bodies bodies = at_rest(model, mechanism.X_WB);
     draw_velocities(random, model, bodies, 10, 60);
     const double h = 0.02;
-    const Ride r = ride(model, bodies, "conserving", h, 40, {});
+    const Ride r = ride(mechanism.spec, model, bodies, "conserving", h, 40, {});
     ASSERT_TRUE(r.verdict.ok()) << i << " " << name(r.verdict.status);
     divided += r.divided;
     EXPECT_LE(r.balance, 1e-12 * r.energy) << i;
@@ -170,7 +173,7 @@ TEST(Conserving, LinksWithoutMassMoveAsTheirJointsSay) {
   const Model model = build(spec);
   const Bodies bodies = *make_consistent(model, place(model, JointState::initial(model)));
   for (const char* method : {"conserving", "discrete_gradient"}) {
-    const Ride r = ride(model, bodies, method, 1e-3, 500, {});
+    const Ride r = ride(spec, model, bodies, method, 1e-3, 500, {});
     ASSERT_TRUE(r.verdict.ok()) << method;
     // Round-off of rates of a few rad/s; the bare scheme leaves the constraints by O(h²) of accelerations near 50 rad/s² and
     // rates.
@@ -184,8 +187,10 @@ TEST(Conserving, LinksWithoutMassMoveAsTheirJointsSay) {
 // is found is believed.
 TEST(Conserving, SettlesInFewPasses) {
   for (const auto& [name, most] : {std::pair{"ring7", 9.0}, {"ring20", 13.0}, {"stewart", 14.0}}) {
-    const Model model = *read_model(source_path("models/") + name + ".toml");
-    const Ride r = ride(model, *make_consistent(model, place(model, JointState::initial(model))), "conserving", 2e-3, 500, {});
+    const ModelSpec spec = *read_model_file(source_path("models/") + name + ".toml");
+    const Model model = build(spec);
+    const Ride r =
+        ride(spec, model, *make_consistent(model, place(model, JointState::initial(model))), "conserving", 2e-3, 500, {});
     ASSERT_TRUE(r.verdict.ok()) << name;
     EXPECT_LE(std::accumulate(r.iterations.begin(), r.iterations.end(), 0.0), most * static_cast<double>(r.steps)) << name;
   }
@@ -195,11 +200,12 @@ TEST(Conserving, SettlesInFewPasses) {
 // terms of the energy, and the observer sums some ten of them: 1e-15 measured over 1500 lengths, and nearly all steps are taken
 // whole.
 TEST(Conserving, LongStepsOfALoopPassSingularConfigurations) {
-  const Model model = *read_model(source_path("models/parallelogram.toml"));
+  const ModelSpec spec = *read_model_file(source_path("models/parallelogram.toml"));
+  const Model model = build(spec);
   const Bodies bodies = *make_consistent(model, place(model, JointState::initial(model)));
   long steps = 0, divided = 0;
   for (double h = 5e-3; h < 0.25; h *= 1.1) {
-    const Ride r = ride(model, bodies, "conserving", h, 200, {});
+    const Ride r = ride(spec, model, bodies, "conserving", h, 200, {});
     ASSERT_TRUE(r.verdict.ok()) << h;
     EXPECT_LE(r.balance, 1e-14 * r.energy) << h;
     EXPECT_LE(r.gap, 1e-13) << h;
@@ -218,7 +224,7 @@ TEST(Conserving, PlaneAndSpaceAreTheSameMotion) {
       State x;
       natural.set(start, x, {});
       auto integrator = std::move(*make_integrator("conserving"));
-      EXPECT_TRUE(march(system, *integrator, 0, 0.5, 5e-3, x).verdict.ok());
+      EXPECT_TRUE(march(sample.mechanism.spec, system, *integrator, 0, 0.5, 5e-3, x).verdict.ok());
       Bodies out(sample.model.bodies().size());
       natural.bodies(x, out);
       return out;

@@ -93,7 +93,7 @@ TEST(ConstrainedInverse, DerivativesAreThoseAlongTheMotion) {
     VecX rates_dot = VecX::Zero(s.model.nv());
     bool fine = true;
     for (int i = 0; i < 5 && fine; ++i) {
-      if (i > 0) fine = march(system, *integrator, (i - 1) * h, i * h, h / 4, x).verdict.ok();
+      if (i > 0) fine = march(s.mechanism.spec, system, *integrator, (i - 1) * h, i * h, h / 4, x).verdict.ok();
       Bodies bodies;
       formulation.bodies(x, bodies);
       fine = fine && A.at(bodies).ok() && A.apply(&f.port, nullptr, w[static_cast<std::size_t>(i)]).ok();

@@ -19,6 +19,7 @@
 #include "support/campaign.hpp"
 #include "support/controlled.hpp"
 #include "support/moving_mechanisms.hpp"
+#include "support/recorded.hpp"
 
 namespace invar::testing {
 namespace {
@@ -350,7 +351,7 @@ TEST(JointLaw, SatisfiesItsEquationOnTreesAndLoops) {
       for (std::size_t i = 0; i < spec.aims.size(); ++i)
         spec.aims[i].gain = 10 / law.mobility()(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(i));
       Scenario s;
-      s.model = std::make_shared<const Model>(start.model);
+      set_model(s, start.spec);
       s.start = Start(*s.model);
       s.start.by_bodies = true, s.start.bodies = start.start;
       s.end_time = 0.1, s.method.integrator = "rk4", s.method.step = h;
@@ -398,7 +399,7 @@ TEST(JointLaw, IntegratesConstantDisturbancesAway) {
         if (integrates) aim.integral = kind == JointLawSpec::Kind::ComputedTorque ? 15 : 15 * inertia;
       }
       Scenario s;
-      s.model = std::make_shared<const Model>(start.model);
+      set_model(s, start.spec);
       s.start = Start(*s.model);
       s.start.by_bodies = true, s.start.bodies = rest;
       s.end_time = 10, s.method.integrator = "rk4", s.method.step = h;

@@ -30,8 +30,7 @@ Scenario whirling(Random& random, const char* method, double turn) {
     spec.joints.push_back(joint);
   }
   Scenario s;
-  s.spec = std::make_shared<const ModelSpec>(spec);
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   for (int i = 0; i < 3; ++i) s.start.joints.v[i] = random.uniform(-10, 10);
   s.method.formulation = "natural", s.method.integrator = method;
@@ -85,8 +84,7 @@ TEST(GapingJoints, AreToldInOneSentence) {
     const Sample sample = random_sample(seed(9300) + static_cast<std::uint64_t>(k), options);
     for (const double h : {0.15, 1e-3}) {
       Scenario s;
-      s.spec = std::make_shared<const ModelSpec>(sample.mechanism.spec);
-      s.model = std::make_shared<const Model>(sample.model);
+      set_model(s, sample.mechanism.spec);
       s.start = Start(*s.model);
       s.start.by_bodies = true, s.start.bodies = sample.bodies;
       s.method.step = h, s.method.project = false, s.end_time = 1.5;

@@ -136,7 +136,7 @@ TEST(Drive, MovesItsJointAsToldAndItsWorkClosesTheBalanceInEveryFormulation) {
       formulation->set(s.bodies, x);
       Rk4 rk4;
       const double before = energy_of(s.model, s.bodies, x.wound);
-      if (!march(system, rk4, 0, 0.2, 5e-4, x).verdict.ok()) {
+      if (!march(s.mechanism.spec, system, rk4, 0, 0.2, 5e-4, x).verdict.ok()) {
         ++ended;
         continue;
       }
@@ -186,7 +186,8 @@ TEST(Drive, TurnsACrankAtAConstantRate) {
     f->set(start, x);
     Rk4 rk4;
     double most = 0;
-    const March march_end = march(system, rk4, 0, 3, 1e-3, x, [&](double, double) { most = std::max(most, x.aux[kWork]); });
+    const March march_end =
+        march(m.spec, system, rk4, 0, 3, 1e-3, x, [&](double, double) { most = std::max(most, x.aux[kWork]); });
     ASSERT_TRUE(march_end.verdict.ok());
     // (w h)^4/120 = 1e-11 per radian of the crank, a thousand times that where the linkage is fast.
     EXPECT_NEAR(x.wound[0], crank + 3 * rate, 1e-7);

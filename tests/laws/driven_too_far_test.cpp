@@ -13,6 +13,7 @@
 #include "support/campaign.hpp"
 #include "support/folder.hpp"
 #include "support/linkages.hpp"
+#include "support/recorded.hpp"
 
 namespace invar::testing {
 namespace {
@@ -36,7 +37,7 @@ struct Linkage {
                                       text,
                                   folder / "s.toml");
     EXPECT_TRUE(s) << (s ? "" : s.error().text());
-    const auto out = s ? invar::run(*s) : Result<Outcome>(tl::unexpected(s.error()));
+    const auto out = s ? judged_run(*s) : Result<Outcome>(tl::unexpected(s.error()));
     EXPECT_TRUE(out) << (out ? "" : out.error().text());
     return out ? *out : Outcome{};
   }

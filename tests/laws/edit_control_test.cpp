@@ -9,6 +9,7 @@
 #include "invar/control/task_law.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "support/controlled.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -64,8 +65,7 @@ ControllerSpec law(const ModelSpec& nominal, double period, bool with_body) {
 
 Scenario scenario(const ModelSpec& plant, const Bodies& start, const ControllerSpec& c, double from, double to) {
   Scenario s;
-  s.spec = std::make_shared<const ModelSpec>(plant);
-  s.model = std::make_shared<const Model>(build(plant));
+  set_model(s, plant);
   s.start = Start(*s.model);
   s.start.by_bodies = true, s.start.bodies = start;
   s.start_time = from, s.end_time = to;
@@ -111,9 +111,7 @@ class Last final : public Sink {
 
 Bodies end_of(const Scenario& s, Outcome* outcome = nullptr) {
   Last last(*s.model);
-  RunOptions options;
-  options.sink = &last;
-  auto out = run(s, options);
+  auto out = judged_run(s, &last);
   EXPECT_TRUE(out) << (out ? "" : out.error().text());
   if (!out) return Bodies(s.model->bodies().size());
   EXPECT_EQ(out->end, Outcome::End::Finished) << out->words;

@@ -76,8 +76,7 @@ ModelSpec arm(bool floating = false) {
 
 Scenario scenario_of(const ModelSpec& spec, const char* formulation, const char* method, double step) {
   Scenario s;
-  s.spec = std::make_shared<const ModelSpec>(spec);
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   for (int k = 0; k < s.model->nv(); ++k) s.start.joints.v[k] = 0.5 - 0.4 * k;
   s.method.formulation = formulation;

@@ -77,13 +77,13 @@ void add(const Evaluation& e, Bits& out) {
 }
 
 // How many evaluations there were, and on how many of them the judge of reactions was asked.
-struct Judged {
+struct JudgedEdits {
   int all = 0, asked = 0;
 };
 
 // Everything that a formulation says at a state, and one step of the classic fourth-order kind beyond it.
 Bits bits_of(const ModelSpec& spec, Formulation& formulation, const Bodies& bodies, const Load& load, bool flows,
-             Judged& judged) {
+             JudgedEdits& judged) {
   Bits out;
   State x;
   formulation.set(bodies, x);
@@ -197,7 +197,7 @@ Bodies re_expressed(const Model& before, const Model& after, const Bodies& bodie
 // The law of the house: whatever the order of edits, the model and all three views of it are those of a rebuild, bit for bit.
 TEST(Edits, GiveTheBitsOfARebuild) {
   int adopted = 0, rebuilt = 0;
-  Judged judged;
+  JudgedEdits judged;
   for (int k = 0; k < cases(60); ++k) {
     const Sample sample = draw(k, 4000);
     auto live = LiveModel::build(sample.mechanism.spec);

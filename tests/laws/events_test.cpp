@@ -15,7 +15,7 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 // A body with its centre of mass and a frame away from its origin.
-Model crate() {
+ModelSpec crate_spec() {
   ModelSpec spec;
   spec.gravity = Vec3::Zero();
   BodySpec body;
@@ -29,8 +29,10 @@ Model crate() {
   corner.at = {from_zyx({0.3, 0.2, -0.7}), Vec3(0.25, 0.2, 0.6)};
   FrameSpec ground{"ground", "world", {}, {}};
   spec.frames = {corner, ground};
-  return *Model::build(spec);
+  return spec;
 }
+
+Model crate() { return *Model::build(crate_spec()); }
 
 Disturbance built(const Model& model, const DisturbanceSpec& spec) {
   Result<Disturbance> d = Disturbance::build(model, spec);
@@ -64,7 +66,7 @@ struct Pushed {
 // Momentum along y after 1 s with steps of 0.05 s.
 double pushed(const std::string& method, double on, double off) {
   Pushed crate(on, off);
-  EXPECT_TRUE(march(crate.system, **make_integrator(method), 0, 1, 0.05, crate.x).verdict.ok());
+  EXPECT_TRUE(march(crate_spec(), crate.system, **make_integrator(method), 0, 1, 0.05, crate.x).verdict.ok());
   return crate.momentum();
 }
 
@@ -122,7 +124,7 @@ TEST(Ramp, ItsImpulseIsItsAreaWithRk4) {
   system.add(table);
   State x;
   free.set({BodyState{}}, x);
-  ASSERT_TRUE(march(system, **make_integrator("rk4"), 0, 1, 0.05, x).verdict.ok());
+  ASSERT_TRUE(march(crate_spec(), system, **make_integrator("rk4"), 0, 1, 0.05, x).verdict.ok());
   const double ramp_area = -0.21 + 0.35 * (-1 + 3) / 2 + 3 * 0.44;
   const double table_area = 0.1 * 1 + 0.23 * (1 - 2) / 2.0 + 0.57 * (-2 + 4) / 2.0 + 0.1 * 4;
   EXPECT_NEAR(2.5 * x.v[1], 2 * (ramp_area + table_area), 200 * kEps);

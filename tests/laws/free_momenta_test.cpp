@@ -88,7 +88,7 @@ TEST(HeldByOneJoint, KeepsTheMomentaThatTheGroundLeavesFree) {
       const VecX first = seen_from(bodies);
       double drift = 0, size = 0, reach = 0;
       auto integrator = std::move(*make_integrator("conserving"));
-      const March ended = march(system, *integrator, 0, h * steps, h, x, [&](double, double) {
+      const March ended = march(mechanism.spec, system, *integrator, 0, h * steps, h, x, [&](double, double) {
         natural.bodies(x, bodies);
         keep_largest(drift, (seen_from(bodies) - first).cwiseAbs().maxCoeff());
         double sum = 0;

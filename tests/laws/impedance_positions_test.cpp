@@ -102,7 +102,7 @@ TEST(ImpedanceLaw, FromPositionsGivesUpOverEveryStepWhatTheFilterTakes) {
           spec.through_joints = through, spec.filter = 50;
           if (!ImpedanceLaw(d->model, spec).objection(0.0, d->bodies).empty()) spec.joint_damping = 0;
           if (!ImpedanceLaw(d->model, spec).objection(0.0, d->bodies).empty()) continue;
-          const StepBalance b = balance(d->model, d->bodies, spec, method, 5e-3, 200);
+          const StepBalance b = balance(d->mechanism.spec, d->model, d->bodies, spec, method, 5e-3, 200);
           ASSERT_TRUE(b.verdict.ok()) << d->what;
           if (b.wound) continue;
           EXPECT_LE(b.clause, 1e-13) << d->what << " " << method;

@@ -28,7 +28,7 @@ TEST(ImpedanceLaw, GivesUpOverEveryStepWhatItsDampersTake) {
           ImpedanceSpec spec = drawn_spec(random, d->model, d->bodies);
           spec.through_joints = through;
           if (!ImpedanceLaw(d->model, spec).objection(0.0, d->bodies).empty()) continue;
-          const StepBalance b = balance(d->model, d->bodies, spec, method, 5e-3, 200);
+          const StepBalance b = balance(d->mechanism.spec, d->model, d->bodies, spec, method, 5e-3, 200);
           ASSERT_TRUE(b.verdict.ok()) << d->what << " " << method << " " << name(b.verdict.status);
           if (b.wound) continue;
           const std::string what = d->what + " " + method + (through ? " through joints" : " at the point");
@@ -49,7 +49,7 @@ TEST(ImpedanceLaw, KeepsVOverTenThousandStepsWithoutDampers) {
       spec.body = static_cast<int>(start.model.bodies().size()) - 1;
       spec.path = resting_at(point_of(start.model, spec, start.start) + random_vector(random, 0.2));
       spec.through_joints = through, spec.joint_damping = 0, spec.damping.setZero();
-      const StepBalance b = balance(start.model, start.start, spec, "discrete_gradient", 5e-3, 10000);
+      const StepBalance b = balance(start.spec, start.model, start.start, spec, "discrete_gradient", 5e-3, 10000);
       ASSERT_TRUE(b.verdict.ok()) << start.name;
       ASSERT_FALSE(b.wound) << start.name;
       EXPECT_LE(b.gap, 1e-13) << start.name;
@@ -69,7 +69,7 @@ TEST(ImpedanceLaw, HoldsStillForTenThousandSteps) {
         spec.body = static_cast<int>(start.model.bodies().size()) - 1;
         spec.path = resting_at(point_of(start.model, spec, rest));
         spec.through_joints = through;
-        const StepBalance b = balance(start.model, rest, spec, method, 5e-3, 10000);
+        const StepBalance b = balance(start.spec, start.model, rest, spec, method, 5e-3, 10000);
         ASSERT_TRUE(b.verdict.ok()) << start.name << " " << method << " " << name(b.verdict.status);
         EXPECT_LE(b.gap, 1e-13) << start.name << " " << method;
         EXPECT_LE(std::abs(b.last), 1e-12 * b.at_play) << start.name << " " << method;
@@ -90,7 +90,7 @@ TEST(ImpedanceLaw, GainsOverStepsFromATargetThatMovesWhatItPulls) {
       j.v = 0.3 * Vec3(-std::sin(3 * at.t), std::cos(3 * at.t), 0);
       return j;
     };
-    const StepBalance b = balance(start.model, start.start, spec, "conserving", 5e-3, 1000);
+    const StepBalance b = balance(start.spec, start.model, start.start, spec, "conserving", 5e-3, 1000);
     ASSERT_TRUE(b.verdict.ok());
     EXPECT_LE(b.clause, 1e-13) << filter;
   }

@@ -42,7 +42,7 @@ Drawn drawn_bennett(std::uint64_t at, double end) {
   spec.joints[static_cast<std::size_t>(cut)].cut = true;
   if (independent != cut) spec.joints[static_cast<std::size_t>(independent)].independent = true;
   Scenario& s = out.scenario;
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   s.start.named.assign(spec.joints.size(), false);
   s.start.named[0] = true;

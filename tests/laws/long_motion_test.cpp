@@ -42,9 +42,10 @@ void move(const Moving& m, const std::string& name_of_method, long steps, long e
   const auto integrator = method(name_of_method);
   look(natural, x, *integrator, 0);
   long k = 0;
-  const March ended = march(system, *integrator, 0, kStep * static_cast<double>(steps), kStep, x, [&](double t, double done) {
-    if (++k % every == 0) look(natural, x, *integrator, t + done);
-  });
+  const March ended =
+      march(m.spec, system, *integrator, 0, kStep * static_cast<double>(steps), kStep, x, [&](double t, double done) {
+        if (++k % every == 0) look(natural, x, *integrator, t + done);
+      });
   ASSERT_TRUE(ended.verdict.ok()) << m.name << " " << name_of_method << " " << name(ended.verdict.status) << " at " << ended.t;
 }
 

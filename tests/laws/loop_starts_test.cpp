@@ -204,8 +204,7 @@ TEST(LoopStarts, OfCouplingsFollowTheJointThatIsNamed) {
     };
     const ModelSpec spec = suitable_ring(seed(9700) + static_cast<std::uint64_t>(k), 8, coupled);
     Scenario s;
-    s.spec = std::make_shared<const ModelSpec>(spec);
-    s.model = std::make_shared<const Model>(build(spec));
+    set_model(s, spec);
     const Model& model = *s.model;
     ASSERT_EQ(model.couplings().size(), 1u);
     const Coupling& c = model.couplings()[0];
@@ -259,8 +258,7 @@ TEST(LoopStarts, OfCouplingsFollowTheDrivenJointThatIsNamed) {
       spec.couplings.push_back(gear);
     }
     Scenario s;
-    s.spec = std::make_shared<const ModelSpec>(spec);
-    s.model = std::make_shared<const Model>(build(spec));
+    set_model(s, spec);
     const Model& model = *s.model;
     // What is named comes from a driving coordinate of several turns; cubic maps make more of them.
     const double driving = random.uniform(-1, 1) * (k % 3 == 2 ? 5 : 20), rate = random.uniform(-2, 2);
@@ -435,7 +433,7 @@ TEST(LoopStarts, KeepWhatInitialNames) {
     ModelSpec spec = crank_rocker(random, scale);
     spec.initial = {{"a", {angle}}};
     Scenario s;
-    s.model = std::make_shared<const Model>(build(spec));
+    set_model(s, spec);
     s.start = Start(*s.model);
     const std::string what = fmt::format("case {}, crank at {} rad", k, angle);
     Augmented formulation(*s.model);

@@ -61,14 +61,15 @@ TEST(MinimalScales, ChooseTheSameFreedomsAndMoveTheSame) {
     draw_velocities(random, model, start);
     const std::string what = "seed " + std::to_string(at) + ": " + describe(drawn.spec);
     const auto end_of = [&](double length, double mass, std::string& chosen, bool& ok) {
-      const Model other = build(scaled(drawn.spec, length, mass));
+      const ModelSpec larger = scaled(drawn.spec, length, mass);
+      const Model other = build(larger);
       Minimal minimal(other);
       System system(minimal);
       State x;
       minimal.set(scaled(start, length), x);
       chosen = minimal.chosen_coordinates();
       const auto rk4 = std::move(*make_integrator("rk4"));
-      ok = march(system, *rk4, 0, 0.1, 1e-3, x).verdict.ok();
+      ok = march(larger, system, *rk4, 0, 0.1, 1e-3, x).verdict.ok();
       Bodies bodies;
       minimal.bodies(x, bodies);
       return scaled(bodies, 1 / length);

@@ -85,7 +85,7 @@ ModelSpec drawn_slider_crank(Random& random) {
 
 Scenario scenario_of(const ModelSpec& spec, double rate, const char* formulation, const char* integrator, double h, double end) {
   Scenario s;
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   s.start.named.assign(spec.joints.size(), false);
   s.start.named[0] = true;

@@ -22,8 +22,7 @@ constexpr const char* kMethods[] = {
 
 Scenario scenario_of(const ModelSpec& spec, const char* formulation, const char* method) {
   Scenario s;
-  s.spec = std::make_shared<const ModelSpec>(spec);
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   s.method.formulation = formulation, s.method.integrator = method, s.method.step = 1e-3;
   s.end_time = 3e-3;
@@ -123,7 +122,7 @@ TEST(NaturalRefusals, AreRaisedBeforeTheFirstStepAndNameWhatIsToBlame) {
         EXPECT_NE(checked.error().what.find(r.names), std::string::npos) << what << ": " << checked.error().what;
         continue;
       }
-      const auto out = run(s);
+      const auto out = judged_run(s);
       ASSERT_TRUE(out) << what;
       EXPECT_EQ(out->end, Outcome::End::Finished) << what << ": " << out->words;
     }
@@ -158,7 +157,7 @@ TEST(NaturalRefusals, OfInertiaAreThoseOfTheUnreducedEquations) {
       EXPECT_EQ(!natural, without) << what << (natural ? "" : ": " + natural.error().what);
       ++(natural ? taken : refused);
       if (!natural) continue;
-      const auto out = run(s);
+      const auto out = judged_run(s);
       ASSERT_TRUE(out);
       EXPECT_NE(out->verdict.status, Status::NoInertia) << what << ": " << out->words;
     }

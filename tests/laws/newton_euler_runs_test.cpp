@@ -16,8 +16,7 @@ namespace {
 
 Scenario scenario_of(const Sample& s, const char* formulation, const char* integrator) {
   Scenario out;
-  out.spec = std::make_shared<const ModelSpec>(s.mechanism.spec);
-  out.model = std::make_shared<const Model>(s.model);
+  set_model(out, s.mechanism.spec);
   out.start = Start(*out.model);
   out.start.by_bodies = true, out.start.bodies = s.bodies;
   out.method.formulation = formulation, out.method.integrator = integrator, out.method.step = 1e-3;

@@ -31,7 +31,7 @@ Scenario window_with_chain(int links) {
     spec.joints.push_back(hinge);
   }
   Scenario s;
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   s.start.named.assign(s.model->joints().size(), false);
   for (std::size_t j = 0; j < 2; ++j) s.start.named[j] = true, s.start.joints.v[s.model->joints()[j].v0] = -1;

@@ -56,14 +56,15 @@ double distance(const Model& model, const Bodies& a, const Bodies& b) {
 
 /// Where a formulation is after a time, by rk4.
 template <class F>
-Bodies after(const Model& model, const Bodies& start, double end, double h, const std::string& what, F&& look) {
+Bodies after(const ModelSpec& spec, const Model& model, const Bodies& start, double end, double h, const std::string& what,
+             F&& look) {
   Minimal minimal(model);
   System system(minimal);
   State x;
   minimal.set(start, x);
   Bodies bodies = start;
   const auto rk4 = std::move(*make_integrator("rk4"));
-  const March m = march(system, *rk4, 0, end, h, x, [&](double, double) {
+  const March m = march(spec, system, *rk4, 0, end, h, x, [&](double, double) {
     minimal.bodies(x, bodies);
     look(minimal, bodies);
   });
@@ -72,13 +73,13 @@ Bodies after(const Model& model, const Bodies& start, double end, double h, cons
   return bodies;
 }
 
-Bodies unreduced_after(const Model& model, const Bodies& start, double end, double h) {
+Bodies unreduced_after(const ModelSpec& spec, const Model& model, const Bodies& start, double end, double h) {
   Augmented augmented(model);
   System system(augmented);
   State x;
   augmented.set(start, x);
   const auto rk4 = std::move(*make_integrator("rk4"));
-  const March m = march(system, *rk4, 0, end, h, x);
+  const March m = march(spec, system, *rk4, 0, end, h, x);
   EXPECT_TRUE(m.verdict.ok()) << name(m.verdict.status);
   Bodies out;
   augmented.bodies(x, out);
@@ -112,7 +113,7 @@ TEST(Overconstrained, BennettGoesRoundWithEveryCutAndEveryIndependentJoint) {
     const auto start = bodies_at(model, thrown(model, {{"j1", 4.0}}));
     ASSERT_TRUE(start) << start.error().text();
     double turned = 0, before = bennett.start, gap = 0, worst = 0, mobility = 0;
-    after(model, *start, 210, 0.02, what, [&](const Minimal& minimal, const Bodies& bodies) {
+    after(described, model, *start, 210, 0.02, what, [&](const Minimal& minimal, const Bodies& bodies) {
       const double now = angle(model, bodies, "j1"), other = angle(model, bodies, "j2");
       turned += std::remainder(now - before, 2 * std::numbers::pi);
       before = now;
@@ -157,7 +158,7 @@ TEST(Overconstrained, DrawnBennettsKeepTheirEnergyAndTheFormula) {
     ASSERT_TRUE(start) << start.error().text() << what;
     const double energy = energy_of(model, *start);
     double gap = 0, drift = 0, worst = 0;
-    after(model, *start, 1, 2e-3, what, [&](const Minimal& minimal, const Bodies& bodies) {
+    after(spec, model, *start, 1, 2e-3, what, [&](const Minimal& minimal, const Bodies& bodies) {
       gap = std::max(gap, gap_of(model, bodies));
       drift = std::max(drift, std::abs(energy_of(model, bodies) - energy));
       const double one = angle(model, bodies, "j1"), two = angle(model, bodies, "j2");
@@ -189,7 +190,7 @@ TEST(Overconstrained, SarrusGoesUpAndDownWithEveryCut) {
     const auto platform = static_cast<std::size_t>(*model.find_body("platform"));
     double off = 0, gap = 0, before = 0, lowest = 2, highest = 0;
     int strokes = 0;
-    after(model, *start, 190, 0.02, what, [&](const Minimal&, const Bodies& bodies) {
+    after(described, model, *start, 190, 0.02, what, [&](const Minimal&, const Bodies& bodies) {
       const BodyState& s = bodies[platform];
       off = std::max({off, std::abs(s.p_WC.x()), std::abs(s.p_WC.y())});
       gap = std::max(gap, gap_of(model, bodies));
@@ -235,7 +236,7 @@ TEST(Overconstrained, BricardGoesRoundAHundredTimes) {
     const double energy = energy_of(model, *start);
     Turns turns(angle(model, *start, "j0") + 0.1);
     double gap = 0, drift = 0;
-    after(model, *start, 600, 0.02, fmt::format("cut {}", cut), [&](const Minimal& minimal, const Bodies& bodies) {
+    after(described, model, *start, 600, 0.02, fmt::format("cut {}", cut), [&](const Minimal& minimal, const Bodies& bodies) {
       turns.see(angle(model, bodies, "j0"));
       gap = std::max(gap, gap_of(model, bodies));
       drift = std::max(drift, std::abs(energy_of(model, bodies) - energy));
@@ -293,7 +294,7 @@ TEST(Overconstrained, BodiesOnTwoHingesInLineGoRoundAHundredTimes) {
     const double energy = energy_of(model, *start);
     Turns turns(at + 0.5);
     double gap = 0, drift = 0;
-    after(model, *start, 200, 0.01, what, [&](const Minimal&, const Bodies& bodies) {
+    after(spec, model, *start, 200, 0.01, what, [&](const Minimal&, const Bodies& bodies) {
       turns.see(angle(model, bodies, "a"));
       gap = std::max(gap, gap_of(model, bodies));
       drift = std::max(drift, std::abs(energy_of(model, bodies) - energy));
@@ -301,11 +302,12 @@ TEST(Overconstrained, BodiesOnTwoHingesInLineGoRoundAHundredTimes) {
     EXPECT_GE(turns.count(), 100) << what;
     EXPECT_LT(gap, 1e-12) << what;
     if (drift < 0.01 * energy) continue;
-    // Light cranks pass quickly what heavy rockers turn back from: then it is the order of the method that judges.
+    // Light cranks pass quickly what heavy rockers turn back from: then the order of the method judges, and half the step has to
+    // keep what the whole one did not.
     double finer = 0;
-    after(model, *start, 200, 0.005, what,
+    after(spec, model, *start, 200, 0.005, what,
           [&](const Minimal&, const Bodies& bodies) { finer = std::max(finer, std::abs(energy_of(model, bodies) - energy)); });
-    EXPECT_LT(finer, drift / 12) << what;
+    EXPECT_LT(finer, std::min(drift / 12, 0.01 * energy)) << what << ", " << drift / energy << " of the energy lost";
   }
 }
 
@@ -343,7 +345,7 @@ TEST(Overconstrained, DrawnPlanarLoopsWithDoubleJointsMoveAsTheUnreducedEquation
     Bodies bodies = start;
     const auto rk4 = std::move(*make_integrator("rk4"));
     int step = 0;
-    const March m = march(system, *rk4, 0, 0.4, 1e-3, x, [&](double, double) {
+    const March m = march(drawn.spec, system, *rk4, 0, 0.4, 1e-3, x, [&](double, double) {
       minimal.bodies(x, bodies);
       gap = std::max(gap, gap_of(model, bodies));
       for (const BodyState& s : bodies) fast = std::max(fast, s.w_WB.norm());
@@ -360,7 +362,8 @@ TEST(Overconstrained, DrawnPlanarLoopsWithDoubleJointsMoveAsTheUnreducedEquation
     EXPECT_FALSE(ended) << what << ": " << name(m.verdict.status) << " at " << m.t << ", weakest " << weakest;
     if (ended) continue;
     EXPECT_LT(gap, 1e-12 * (1 + model.length())) << what;
-    EXPECT_LT(distance(model, bodies, unreduced_after(model, start, 0.4, 1e-3)), 1e-5) << what << " weakest " << weakest;
+    EXPECT_LT(distance(model, bodies, unreduced_after(drawn.spec, model, start, 0.4, 1e-3)), 1e-5)
+        << what << " weakest " << weakest;
   }
   EXPECT_GT(2 * seen, left_out);
 }

@@ -42,7 +42,8 @@ struct Stepping {
   StepperOptions options = {};
   bool flat = true;
 };
-Bodies after(const Model& model, const Bodies& bodies, const Stepping& how, int steps, const Environment* acts = nullptr) {
+Bodies after(const ModelSpec& spec, const Model& model, const Bodies& bodies, const Stepping& how, int steps,
+             const Environment* acts = nullptr) {
   Natural natural(model, NaturalOptions{.flat = how.flat});
   EXPECT_EQ(natural.coordinates().dimension(), how.flat ? 2 : 3);
   System system(natural);
@@ -54,7 +55,7 @@ Bodies after(const Model& model, const Bodies& bodies, const Stepping& how, int 
   const auto integrator = std::move(*make_integrator(how.method, options));
   bool whole = true;
   const auto look = [&](double, double) { whole = whole && integrator->report().substeps == 1; };
-  EXPECT_TRUE(march(system, *integrator, 0, steps * kStep, kStep, x, look).verdict.ok());
+  EXPECT_TRUE(march(spec, system, *integrator, 0, steps * kStep, kStep, x, look).verdict.ok());
   Bodies out;
   if (whole) natural.bodies(x, out);
   return out;
@@ -87,8 +88,9 @@ TEST(PinStep, IsTheStepOfTheTreeInSpace) {
     d.sample.load.efforts.setZero();
     const ConstantLoad load(d.sample.load);
     const Environment* acts = k % 2 == 0 ? &load : nullptr;
-    const Bodies flat = after(d.sample.model, d.sample.bodies, {"discrete_gradient"}, 1, acts);
-    const Bodies full = after(d.sample.model, d.sample.bodies, {.method = "discrete_gradient", .flat = false}, 1, acts);
+    const Bodies flat = after(d.sample.mechanism.spec, d.sample.model, d.sample.bodies, {"discrete_gradient"}, 1, acts);
+    const Bodies full =
+        after(d.sample.mechanism.spec, d.sample.model, d.sample.bodies, {.method = "discrete_gradient", .flat = false}, 1, acts);
     if (flat.empty() || full.empty()) {
       ++divided;
       continue;
@@ -111,8 +113,8 @@ TEST(PinStep, OfPointMassesIsThePrintedScheme) {
     for (BodySpec& body : spec.bodies) body.inertia.I_C.setZero();
     for (TendonSpec& tendon : spec.tendons) tendon.damping = 0;
     const Model model = build(spec);
-    const Bodies pins = after(model, d.sample.bodies, {"discrete_gradient"}, 1);
-    const Bodies printed = after(model, d.sample.bodies, {"petrov_galerkin", {.gradient = Gradient::Discrete}}, 1);
+    const Bodies pins = after(spec, model, d.sample.bodies, {"discrete_gradient"}, 1);
+    const Bodies printed = after(spec, model, d.sample.bodies, {"petrov_galerkin", {.gradient = Gradient::Discrete}}, 1);
     if (pins.empty() || printed.empty()) {
       ++divided;
       continue;
@@ -132,7 +134,7 @@ TEST(Pins, AccountForEnergyWithTendonsOfEverySortAndLoads) {
       const Drawn d = draw(11400, k);
       const ConstantLoad load(d.sample.load);
       const Drag drag;
-      const Ride r = ride(d.sample.model, d.sample.bodies, method, kStep, 60, {&load, &drag});
+      const Ride r = ride(d.sample.mechanism.spec, d.sample.model, d.sample.bodies, method, kStep, 60, {&load, &drag});
       ASSERT_TRUE(r.verdict.ok()) << d.what << " " << name(r.verdict.status);
       // Sums of some dozen terms of the size of the energies, as in the law for all mechanisms; there is nothing to close.
       EXPECT_LE(r.balance, 3e-14 * r.energy) << d.what << " " << method;
@@ -151,7 +153,7 @@ TEST(Pins, TakeNoIncrementsForRoundingThatGrowEvenly) {
     const Sample sample = pin_tree(at, 2 + k % 7, k % 4, k % 5 / 2, k % 3 == 2 ? 5e3 : 20);
     const ConstantLoad load(sample.load);
     const Drag drag;
-    const Ride r = ride(sample.model, sample.bodies, "conserving", kStep, 60, {&load, &drag});
+    const Ride r = ride(sample.mechanism.spec, sample.model, sample.bodies, "conserving", kStep, 60, {&load, &drag});
     ASSERT_TRUE(r.verdict.ok()) << at << " " << name(r.verdict.status);
     EXPECT_LE(r.balance, 3e-14 * r.energy) << at;
   }
@@ -212,7 +214,7 @@ TEST(Pins, GainTheMomentOfTheirWeightAboutTheRootInEveryStep) {
         keep_largest(worst, std::abs(about_root(now) - about_root(before) - kStep * moment));
       before = now;
     };
-    ASSERT_TRUE(march(system, *integrator, 0, 40 * kStep, kStep, x, look).verdict.ok()) << d.what;
+    ASSERT_TRUE(march(spec, system, *integrator, 0, 40 * kStep, kStep, x, look).verdict.ok()) << d.what;
     // Each term is known to some roundings of its size.
     EXPECT_LE(worst, 1e-14 * size) << d.what;
   }
@@ -230,7 +232,7 @@ TEST(Pins, CountTheTurnsOfTheirOwnHinges) {
     State x;
     natural.set(d.sample.bodies, x);
     const auto integrator = std::move(*make_integrator("discrete_gradient"));
-    ASSERT_TRUE(march(system, *integrator, 0, 60 * kStep, kStep, x).verdict.ok()) << d.what;
+    ASSERT_TRUE(march(d.sample.mechanism.spec, system, *integrator, 0, 60 * kStep, kStep, x).verdict.ok()) << d.what;
     Bodies bodies;
     natural.bodies(x, bodies);
     VecX q(model.nq()), v(model.nv());
@@ -255,7 +257,7 @@ TEST(Pins, NewtonIsExactWithTendonsOverOnePin) {
   Late late;
   for (int k = 0; k < cases(24); ++k) {
     const Sample s = pin_tree(seed(11600) + static_cast<std::uint64_t>(k), 2 + k % 7, 3, 0);
-    const Ride r = ride(s.model, s.bodies, "discrete_gradient", kStep, 60);
+    const Ride r = ride(s.mechanism.spec, s.model, s.bodies, "discrete_gradient", kStep, 60);
     ASSERT_TRUE(r.verdict.ok());
     late.add(r, 3);
   }
@@ -269,7 +271,7 @@ TEST(Trees, NewtonIsExactWithoutSprings) {
     MechanismOptions options{.bodies = 2 + k % 5, .mass_ratio = 10, .passive = false, .locked = false, .kinds = {}};
     options.floating = k % 4 == 3;
     const Sample s = natural_sample(seed(11700) + static_cast<std::uint64_t>(k), options, 0);
-    const Ride r = ride(s.model, s.bodies, "discrete_gradient", kStep, 60);
+    const Ride r = ride(s.mechanism.spec, s.model, s.bodies, "discrete_gradient", kStep, 60);
     ASSERT_TRUE(r.verdict.ok());
     late.add(r, 2);
   }

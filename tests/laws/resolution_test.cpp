@@ -9,6 +9,7 @@
 #include "support/campaign.hpp"
 #include "support/linkages.hpp"
 #include "support/outcome.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -66,7 +67,7 @@ Scenario oscillator(Random& random, bool spring, double product, double& rate) {
     joint.damping = {inertia * rate};
   spec.joints.push_back(joint);
   Scenario s;
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.method.step = product / rate;
   s.end_time = 20 * s.method.step;
   s.start = Start(*s.model);
@@ -80,7 +81,7 @@ TEST(Resolution, IsToldWhereTheStepIsAboveTwoOverTheRate) {
     const double product = random.chance(0.5) ? random.uniform(0.05, 1.95) : random.uniform(2.05, 20);
     double rate = 0;
     const Scenario s = oscillator(random, random.chance(0.5), product, rate);
-    const auto out = run(s);
+    const auto out = judged_run(s);
     ASSERT_TRUE(out) << out.error().text();
     EXPECT_NEAR(metric(*out, "step_rate_max"), product, 1e-9 * product);
     // Below, rk4 may still lose energy: that is another cause.
@@ -97,13 +98,13 @@ double loss_of(const Outcome& out) { return metric(out, "power_balance") / metri
 /// the bound of 1 %, to which potential energies count, too. Longer steps lose more, by the fifth power, until it tumbles.
 Scenario lossy_pendulum(Random& random, bool lossy) {
   Scenario s;
-  s.model = std::make_shared<const Model>(build(hinge_chain(2)));
+  set_model(s, hinge_chain(2));
   s.start = Start(*s.model);
   s.start.joints.q[0] = random.uniform(-1, 1), s.start.joints.q[1] = random.uniform(-2, 2);
   s.method.step = 0.01 * random.uniform(0.8, 1.25);
   for (int trial = 0; trial < 20; ++trial) {
     s.end_time = 200 * s.method.step;
-    const auto out = run(s);
+    const auto out = judged_run(s);
     EXPECT_TRUE(out);
     const double loss = out ? loss_of(*out) : 0;
     if (out && out->end == Outcome::End::Finished && (lossy ? loss > 0.02 : loss < 0.005)) return s;
@@ -127,12 +128,12 @@ TEST(Resolution, OfAPartIsJudgedByItsOwnEnergies) {
     axle.name = "axle", axle.kind = JointKind::Revolute, axle.child = "wheel";
     spec.bodies.push_back(wheel), spec.joints.push_back(axle);
     Scenario beside = alone;
-    beside.model = std::make_shared<const Model>(build(spec));
+    set_model(beside, spec);
     beside.start = Start(*beside.model);
     beside.start.joints.q.head(2) = alone.start.joints.q;
     beside.start.joints.v[2] = 100;
 
-    const auto one = run(alone), both = run(beside);
+    const auto one = judged_run(alone), both = judged_run(beside);
     ASSERT_TRUE(one && both);
     EXPECT_EQ(one->unresolved.empty(), !lossy) << loss_of(*one) << " " << one->unresolved;
     EXPECT_EQ(both->unresolved.empty(), !lossy) << loss_of(*one) << " " << both->unresolved;
@@ -154,10 +155,10 @@ TEST(Resolution, OfAPartDoesNotDependOnWhatIsBesideIt) {
     spec.joints.push_back(rail);
     const auto outcome = [&] {
       Scenario s;
-      s.model = std::make_shared<const Model>(build(spec));
+      set_model(s, spec);
       s.start = Start(*s.model);
       s.method.step = random.uniform(0.9, 1) * 1.5 / rate, s.end_time = 1.5;
-      return *run(s);
+      return *judged_run(s);
     };
     const Random same = random;
     const Outcome alone = outcome();

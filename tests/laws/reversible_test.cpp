@@ -40,12 +40,12 @@ TEST(SymmetricSteps, FindTheWayBackUnderStiffLoads) {
     const auto integrator = std::move(*make_integrator("discrete_gradient"));
     State x;
     formulation.set(m.start, x);
-    ASSERT_TRUE(march(system, *integrator, 0, 20 * h, h, x).verdict.ok()) << m.name;
+    ASSERT_TRUE(march(m.spec, system, *integrator, 0, 20 * h, h, x).verdict.ok()) << m.name;
     Bodies bodies;
     formulation.bodies(x, bodies);
     for (BodyState& b : bodies) b.v_WC = -b.v_WC, b.w_WB = -b.w_WB;
     formulation.set(bodies, x);
-    ASSERT_TRUE(march(system, *integrator, 0, 20 * h, h, x).verdict.ok()) << m.name;
+    ASSERT_TRUE(march(m.spec, system, *integrator, 0, 20 * h, h, x).verdict.ok()) << m.name;
     formulation.bodies(x, bodies);
     double apart = 0;
     for (std::size_t b = 0; b < bodies.size(); ++b)

@@ -56,10 +56,11 @@ ModelSpec triangle_with_slider(Random& random) {
 TEST(RigidLoops, KeepTheEnergyOfWhatSlidesOnThem) {
   for (int i = 0; i < cases(40); ++i) {
     Random random(seed(6900) + static_cast<std::uint64_t>(i));
-    const Model model = build(triangle_with_slider(random));
+    const ModelSpec spec = triangle_with_slider(random);
+    const Model model = build(spec);
     Bodies bodies = place(model, JointState::initial(model));
     draw_velocities(random, model, bodies);
-    const Ride r = ride(model, bodies, "conserving", 5e-3, 400);
+    const Ride r = ride(spec, model, bodies, "conserving", 5e-3, 400);
     ASSERT_TRUE(r.verdict.ok()) << i << " " << name(r.verdict.status);
     EXPECT_EQ(r.divided, 0) << i;
     EXPECT_LE(r.balance, 1e-14 * r.energy) << i;

@@ -5,6 +5,7 @@
 #include "invar/control/disturbance.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/run/run.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -12,7 +13,7 @@ namespace {
 
 Scenario scenario_of(const ModelSpec& spec, double step, double end) {
   Scenario s;
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.method.step = step;
   s.end_time = end;
   s.start = Start(*s.model);
@@ -50,7 +51,7 @@ TEST(MomentumLaws, LeaveOutAStepWhoseLoadActsInItsMiddleOnly) {
     law.name = "momentum_drift";
     law.bound = 1e-12;
     s.laws = {law};
-    const auto outcome = run(s);
+    const auto outcome = judged_run(s);
     ASSERT_TRUE(outcome) << outcome.error().text();
     EXPECT_EQ(outcome->laws[0].reason, "no stretch of time without a load") << method << ": " << outcome->laws[0].text();
   }
@@ -74,7 +75,7 @@ TEST(FinalLaw, TakesAQuaternionAndItsNegativeForOneAttitude) {
       of_body.joint = -1, of_body.body = 0;
       of_body.target = {law.target.end() - 4, law.target.end()};
       s.laws = {law, of_body};
-      const auto outcome = run(s);
+      const auto outcome = judged_run(s);
       ASSERT_TRUE(outcome) << outcome.error().text();
       for (const LawResult& result : outcome->laws) EXPECT_TRUE(result.held) << name(kind) << ": " << result.text();
     }
@@ -92,7 +93,7 @@ TEST(FinalLaw, MeasuresAttitudesByTheirAngle) {
   law.field = "q";
   law.target = {0, 0, 0, 1, 0, 0, 0};
   s.laws = {law};
-  const auto outcome = run(s);
+  const auto outcome = judged_run(s);
   ASSERT_TRUE(outcome) << outcome.error().text();
   EXPECT_NEAR(outcome->laws[0].value, 0.3, 1e-12);
 }

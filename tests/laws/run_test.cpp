@@ -18,7 +18,7 @@ namespace {
 
 Scenario scenario_of(const ModelSpec& spec, const Bodies& bodies, double end, const char* method, double step) {
   Scenario s;
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   s.start.by_bodies = true;
   s.start.bodies = bodies;

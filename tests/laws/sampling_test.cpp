@@ -10,6 +10,7 @@
 #include "invar/run/run.hpp"
 #include "support/campaign.hpp"
 #include "support/moving_mechanisms.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -357,7 +358,7 @@ class Rows final : public Sink {
 TEST(Controller, ARunRecordsInputsAndJudgesWhatBecameOfCommands) {
   const Moving m = spring_chain();
   Scenario s;
-  s.model = std::make_shared<const Model>(m.model);
+  set_model(s, m.spec);
   s.start = Start(*s.model);
   s.start.by_bodies = true, s.start.bodies = m.start;
   s.end_time = 0.1;
@@ -370,9 +371,7 @@ TEST(Controller, ARunRecordsInputsAndJudgesWhatBecameOfCommands) {
   s.seed = 9;
   const auto rows = [&](Outcome& out) {
     Rows sink;
-    RunOptions options;
-    options.sink = &sink;
-    auto ran = run(s, options);
+    auto ran = judged_run(s, &sink);
     EXPECT_TRUE(ran) << ran.error().text();
     out = *ran;
     const std::string path = "control/c/input_" + s.model->joints()[0].name;

@@ -23,8 +23,7 @@ bool any_has(const std::vector<std::string>& notes, const std::string& part) {
 
 Scenario scenario_of(const ModelSpec& spec, const Bodies& start, double end, const char* method, double step) {
   Scenario s;
-  s.spec = std::make_shared<const ModelSpec>(spec);
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start.by_bodies = true, s.start.bodies = start;
   s.method.integrator = method, s.method.step = step;
   s.end_time = end;

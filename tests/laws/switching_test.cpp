@@ -86,8 +86,8 @@ struct End {
 };
 
 // The coordinate and rate of the first joint after t seconds.
-End ride(const Model& model, const std::string& formulation, const std::string& integrator, double tol, double v0, double t,
-         double q0 = 0) {
+End ride(const ModelSpec& spec, const Model& model, const std::string& formulation, const std::string& integrator, double tol,
+         double v0, double t, double q0 = 0) {
   Method method;
   method.formulation = formulation;
   const auto view = make_formulation(model, method);
@@ -99,7 +99,7 @@ End ride(const Model& model, const std::string& formulation, const std::string& 
   view->set(bodies, x);
   const auto made = std::move(*make_integrator(integrator, tolerance(tol)));
   End end;
-  const March m = march(system, *made, 0, t, t, x);
+  const March m = march(spec, system, *made, 0, t, t, x);
   end.verdict = m.verdict, end.steps = m.steps;
   const auto& switching = static_cast<const Switching&>(*made);
   end.switches = switching.switches(), end.unheld = switching.unheld();
@@ -134,7 +134,7 @@ TEST(Switching, FollowsTheClosedFormOfACableThatGetsTautAndSlack) {
     for (const char* formulation : {"augmented", "minimal", "natural"})
       for (const char* method : {"dopri5", "radau"})
         for (const double tol : {1e-6, 1e-9, 1e-12}) {
-          const End end = ride(model, formulation, method, tol, f.v0, 3);
+          const End end = ride(spec, model, formulation, method, tol, f.v0, 3);
           ASSERT_TRUE(end.verdict.ok()) << formulation << " " << method << " " << tol << " " << name(end.verdict.status);
           const double bound = static_cast<double>(end.steps) * tol * (1 + 10 * 3) + 1e-13 * static_cast<double>(end.steps);
           EXPECT_NEAR(end.x + f.x0, x, bound) << draw << " " << formulation << " " << method << " " << tol;
@@ -165,7 +165,7 @@ TEST(Switching, SeesAContactThatBeginsAndEndsWithinOneStep) {
     for (const char* formulation : {"augmented", "minimal", "natural"})
       for (const char* method : {"dopri5", "radau"})
         for (const double tol : {1e-4, 1e-8, 1e-12}) {
-          const End end = ride(model, formulation, method, tol, -up, t);
+          const End end = ride(spec, model, formulation, method, tol, -up, t);
           ASSERT_TRUE(end.verdict.ok()) << formulation << " " << method << " " << tol << " " << name(end.verdict.status);
           const double bound = static_cast<double>(end.steps) * tol * (1 + 6) + 1e-12;
           EXPECT_NEAR(end.x, x, bound) << draw << " " << formulation << " " << method << " " << tol;
@@ -207,7 +207,7 @@ Arrival arrive(const Sample& s, const char* method, double tol) {
   State x;
   view.set(s.bodies, x);
   const auto made = std::move(*make_integrator(method, tolerance(tol)));
-  const March m = march(system, *made, 0, 0.3, 0.3, x);
+  const March m = march(s.mechanism.spec, system, *made, 0, 0.3, 0.3, x);
   const auto& switching = static_cast<const Switching&>(*made);
   Arrival out{Bodies(s.bodies.size()), m.steps, switching.switches(), switching.unheld(), m.verdict.ok()};
   view.bodies(x, out.bodies);

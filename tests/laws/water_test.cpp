@@ -11,6 +11,7 @@
 #include "support/campaign.hpp"
 #include "support/controlled.hpp"
 #include "support/moving_mechanisms.hpp"
+#include "support/recorded.hpp"
 
 namespace invar::testing {
 namespace {
@@ -138,7 +139,7 @@ TEST(StripDrag, TurnsWithTheWorld) {
 Scenario in_water(const ModelSpec& spec, const Bodies& start, const char* formulation, const char* method, double step,
                   double end, const std::vector<StripDragSpec>& drags, const std::shared_ptr<const Flow>& flow) {
   Scenario s;
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   s.start.by_bodies = true, s.start.bodies = start;
   s.end_time = end;
@@ -195,9 +196,7 @@ TEST(StripDrag, SlowsARodAsItsEquationSays) {
     const double a = square ? 1.5 : 0, l = square ? 0 : 1.5, t = 2;
     Scenario s = in_water(rod(m, L), start, "augmented", "rk4", 0.01, t, {drag_on(-0.5, 0.5, 0.7, a, l)}, nullptr);
     Energies sink;
-    RunOptions options;
-    options.sink = &sink;
-    const auto out = run(s, options);
+    const auto out = judged_run(s, &sink);
     ASSERT_TRUE(out) << out.error().text();
     const double v = square ? v0 / (1 + a * L * v0 * t / m) : v0 * std::exp(-l * L * t / m);
     EXPECT_NEAR(sink.total.back(), 0.5 * m * v * v, 1e-8);
@@ -221,7 +220,7 @@ TEST(StripDrag, IsAccountedForInEveryFormulation) {
                                                    {"natural", "rk4", 1e-7},
                                                    {"natural", "conserving", 1e-9}}) {
     Scenario s;
-    s.model = std::make_shared<const Model>(m.model);
+    set_model(s, m.spec);
     s.start = Start(*s.model);
     s.start.by_bodies = true, s.start.bodies = m.start;
     s.end_time = 1;
@@ -229,9 +228,7 @@ TEST(StripDrag, IsAccountedForInEveryFormulation) {
     for (const StripDragSpec& d : drags)
       s.environments.push_back(std::make_shared<const StripDrag>(*StripDrag::build(m.model, d)));
     Energies sink;
-    RunOptions options;
-    options.sink = &sink;
-    const auto out = run(s, options);
+    const auto out = judged_run(s, &sink);
     ASSERT_TRUE(out) << out.error().text();
     const double scale = metric(*out, "kinetic_max");
     EXPECT_LT(metric(*out, "power_balance"), bound * scale) << formulation << " " << method;
@@ -254,9 +251,7 @@ TEST(Flow, IsTheSumOfItsSinesAndIsRecorded) {
   Bodies start(1);
   Scenario s = in_water(rod(1, 1), start, "augmented", "rk4", 0.01, 1, {drag_on(-0.5, 0.5, 1, 1, 1)}, flow);
   Energies sink;
-  RunOptions options;
-  options.sink = &sink;
-  ASSERT_TRUE(run(s, options));
+  ASSERT_TRUE(judged_run(s, &sink));
   ASSERT_EQ(sink.seen.size(), 101u);
   EXPECT_FALSE(sink.measures());
   for (const auto& [t, v] : sink.seen) {

@@ -63,14 +63,15 @@ class Pull final : public Environment {
 };
 
 struct Swing {
-  Model model = *Model::build([] {
-    ModelSpec spec;
-    spec.gravity.setZero();
+  ModelSpec spec = [] {
+    ModelSpec ball;
+    ball.gravity.setZero();
     BodySpec body;
     body.name = "ball", body.inertia = solid_sphere(1, 0.1);
-    spec.bodies.push_back(body);
-    return spec;
-  }());
+    ball.bodies.push_back(body);
+    return ball;
+  }();
+  Model model = *Model::build(spec);
   Natural free{model};
   System system{free};
   Pull pull;
@@ -93,7 +94,7 @@ Factory composed(Composition kind, Factory inner) {
 
 VecX after(const Factory& method, double T, int steps) {
   Swing s;
-  EXPECT_TRUE(march(s.system, *method(), 0, T, T / steps, s.x).verdict.ok());
+  EXPECT_TRUE(march(s.spec, s.system, *method(), 0, T, T / steps, s.x).verdict.ok());
   return (VecX(6) << s.x.q.head<3>(), s.x.v.head<3>()).finished();
 }
 

@@ -36,7 +36,7 @@ Ride ride(double tol, const Quat& q_VW = Quat::Identity()) {
   free.set({top.at(0)}, x);
   Dopri5 dopri5(tolerance(tol));
   Ride r;
-  const March m = march(system, dopri5, 0, 5, 5, x, [&](double, double h) { r.lengths.push_back(h); });
+  const March m = march(top.spec(), system, dopri5, 0, 5, 5, x, [&](double, double h) { r.lengths.push_back(h); });
   EXPECT_TRUE(m.verdict.ok());
   EXPECT_EQ(m.t, 5);
   r.steps = m.steps;
@@ -78,7 +78,7 @@ Disc spun_disc(double tol, const SpinningTop& disc, bool free_joint) {
   State x;
   dynamics.set({disc.at(0)}, x);
   Dopri5 dopri5(tolerance(tol));
-  const March m = march(system, dopri5, 0, 2, 2, x);
+  const March m = march(spec, system, dopri5, 0, 2, 2, x);
   EXPECT_TRUE(m.verdict.ok());
   Bodies bodies;
   dynamics.bodies(x, bodies);
@@ -136,7 +136,7 @@ TEST(Dopri5, DenseOutputIsAsGoodAsTheSteps) {
   Dopri5 dopri5(tolerance(tol));
   Bodies bodies;
   double worst = 0;
-  const March m = march(system, dopri5, 0, 2, 2, x, [&](double t, double h) {
+  const March m = march(top.spec(), system, dopri5, 0, 2, 2, x, [&](double t, double h) {
     for (const double theta : {0.25, 0.5, 0.75}) {
       dopri5.interpolate(system, theta, between);
       free.bodies(between, bodies);
@@ -217,7 +217,7 @@ TEST(Dopri5, ASingularityEndsInStepTooSmall) {
   Dopri5Options options = tolerance(1e-10);
   options.h_min = 1e-7;
   Dopri5 dopri5(options);
-  const March m = march(system, dopri5, 0, 2, 2, x);
+  const March m = march(SpinningTop{}.spec(), system, dopri5, 0, 2, 2, x);
   EXPECT_EQ(m.verdict.status, Status::StepTooSmall);
   EXPECT_LT(m.verdict.value, options.h_min);
   EXPECT_GT(m.verdict.value, 0);
@@ -247,7 +247,7 @@ TEST(EveryIntegrator, StopsAtTheFirstNumberThatIsNone) {
     system.add(poison);
     State x;
     free.set({top.at(0)}, x);
-    const March m = march(system, **make_integrator(name), 0, 1, 0.01, x);
+    const March m = march(top.spec(), system, **make_integrator(name), 0, 1, 0.01, x);
     EXPECT_EQ(m.verdict.status, Status::NotFinite) << name;
     // A step may end at 0.51 at most: Euler looks at its start alone, the others look into the step.
     EXPECT_GE(m.t, 0.5 - 0.01) << name;

@@ -17,7 +17,7 @@ VecX after(const Sample& s, const char* name, int steps) {
   State x;
   dynamics.set(s.bodies, x);
   const double h = 0.25 / steps;
-  EXPECT_TRUE(march(system, *fixed_step(name, h), 0, 0.25, h, x).verdict.ok());
+  EXPECT_TRUE(march(s.mechanism.spec, system, *fixed_step(name, h), 0, 0.25, h, x).verdict.ok());
   VecX all(x.q.size() + x.v.size());
   all << x.q, x.v;
   return all;

@@ -55,7 +55,7 @@ Slopes slopes(const Case& c, Integrator& method, int steps) {
     System system(natural);
     State x;
     natural.set(c.sample.bodies, x);
-    EXPECT_TRUE(march(system, method, 0, kEnd, kEnd / (fine ? 2 * steps : steps), x).verdict.ok());
+    EXPECT_TRUE(march(c.sample.mechanism.spec, system, method, 0, kEnd, kEnd / (fine ? 2 * steps : steps), x).verdict.ok());
     ex[fine] = (x.q - c.reference.q).norm();
     ev[fine] = (x.v - c.reference.v).norm();
   }

@@ -103,15 +103,16 @@ TEST(Radau, IsNotHeldUpByAStiffDeviationBelowItsTolerance) {
 
 /// Two links swinging; the damper of the second hinge stops what the links do against each other at the rate `rate`.
 struct Elbow {
+  ModelSpec spec;
   Model model;
   Bodies start;
-  explicit Elbow(double rate, bool locked = false) : model(make(rate, locked)) {
+  explicit Elbow(double rate, bool locked = false) : spec(make(rate, locked)), model(build(spec)) {
     start.resize(2);
     start[0].p_WC = Vec3(0, 0.5, 0), start[1].p_WC = Vec3(0, 1.5, 0);
     if (!locked) start[1].w_WB = Vec3(4, 0, 0), start[1].v_WC = Vec3(0, 0, 2);
   }
 
-  static Model make(double rate, bool locked) {
+  static ModelSpec make(double rate, bool locked) {
     ModelSpec spec;
     for (const char* name : {"upper", "lower"}) {
       BodySpec body;
@@ -130,7 +131,7 @@ struct Elbow {
     const double g = M11 / (M11 * M22 - M12 * M12);
     elbow.damping = {rate / g};
     spec.joints = {shoulder, elbow};
-    return build(spec);
+    return spec;
   }
 };
 
@@ -156,7 +157,7 @@ Count swing(const Elbow& e, Method& method, double end) {
   Count count;
   Bodies bodies;
   double before = energy_of(e.model, e.start);
-  const March m = march(system, method, 0, end, end, x, [&](double, double) {
+  const March m = march(e.spec, system, method, 0, end, end, x, [&](double, double) {
     minimal.bodies(x, bodies);
     const double now = energy_of(e.model, bodies);
     count.rise = std::max(count.rise, now - before);
@@ -261,7 +262,7 @@ TEST(Radau, AgreesWithDopri5OnDrawnMechanisms) {
         IntegratorOptions options;
         options.dopri5 = tolerance(1e-10);
         const auto method = std::move(*make_integrator(implicit ? "radau" : "dopri5", options));
-        ok = march(system, *method, 0, 0.3, 0.3, x).verdict.ok() && ok;
+        ok = march(s.mechanism.spec, system, *method, 0, 0.3, 0.3, x).verdict.ok() && ok;
         formulation->bodies(x, end[implicit]);
       }
       ++(ok ? compared : ended);

@@ -42,7 +42,7 @@ double top_error(const char* name, int steps, bool drop_correction) {
   State x;
   free.set({top.at(0)}, x);
   const double h = 2.0 / steps;
-  EXPECT_EQ(march(system, *fixed_step(name, h), 0, 2, h, x).steps, steps);
+  EXPECT_EQ(march(top.spec(), system, *fixed_step(name, h), 0, 2, h, x).steps, steps);
   Bodies bodies;
   free.bodies(x, bodies);
   return angle_between(bodies[0].q_WB, top.at(2).q_WB);
@@ -68,7 +68,7 @@ class Rope final : public Environment {
   }
 };
 
-Model pair() {
+ModelSpec pair_spec() {
   ModelSpec spec;
   for (const char* name : {"left", "right"}) {
     BodySpec body;
@@ -76,8 +76,10 @@ Model pair() {
     body.inertia = solid_box(name[0] == 'l' ? 1.0 : 0.4, {0.2, 0.4, 0.7});
     spec.bodies.push_back(body);
   }
-  return *Model::build(spec);
+  return spec;
 }
+
+Model pair() { return *Model::build(pair_spec()); }
 
 VecX stirred_pair_after_one_second(const char* name, int steps) {
   const Model model = pair();
@@ -97,7 +99,7 @@ VecX stirred_pair_after_one_second(const char* name, int steps) {
             BodyState{Vec3(1, 0.2, 0), Vec3(0, 0.5, 0), Vec3(-1, 2, 1), from_zyx({0.2, 0.4, -1})}},
            x);
   const double h = 1.0 / steps;
-  EXPECT_EQ(march(system, *fixed_step(name, h), 0, 1, h, x).steps, steps);
+  EXPECT_EQ(march(pair_spec(), system, *fixed_step(name, h), 0, 1, h, x).steps, steps);
   VecX all(x.q.size() + x.v.size() + x.aux.size());
   all << x.q, x.v, x.aux;
   return all;
@@ -130,7 +132,7 @@ TEST(DenseOutput, OneStepFromExactDataHasItsStatedLocalError) {
       free.set({top.at(0)}, x);
       const double h = 2.0 / n;
       const auto integrator = fixed_step(c.name, h);
-      march(system, *integrator, 0, h, h, x);
+      march(top.spec(), system, *integrator, 0, h, h, x);
       double worst = 0;
       Bodies bodies;
       for (const double theta : {0.15, 0.3, 0.5, 0.7, 0.85}) {
@@ -156,7 +158,7 @@ TEST(DenseOutput, MeetsBothEndsOfTheStep) {
     free.set({top.at(0)}, x);
     const State before = x;
     const auto integrator = fixed_step(c.name, 0.1);
-    march(system, *integrator, 0, 0.1, 0.1, x);
+    march(top.spec(), system, *integrator, 0, 0.1, 0.1, x);
     // A dozen additions of numbers of size 4 at most, each rounded once: 12 · 4 · eps = 1e-14.
     integrator->interpolate(system, 0, out);
     EXPECT_LT((out.q - before.q).norm() + (out.v - before.v).norm(), 1e-14) << c.name;
@@ -173,7 +175,7 @@ TEST(SpinningTop, QuaternionKeepsItsNormOverAHundredThousandSteps) {
     System system(free);
     State x;
     free.set({top.at(0)}, x);
-    ASSERT_EQ(march(system, *fixed_step(name, 1e-3), 0, 100, 1e-3, x).steps, 100000);
+    ASSERT_EQ(march(top.spec(), system, *fixed_step(name, 1e-3), 0, 100, 1e-3, x).steps, 100000);
     // Normalisation rounds four products and one root: |q|² is 1 within 4 eps, after any number of steps.
     EXPECT_NEAR(x.q.segment<4>(3).squaredNorm(), 1, 4 * std::numeric_limits<double>::epsilon()) << name;
   }

@@ -24,7 +24,8 @@ struct Errors {
 };
 
 Errors after_ten_seconds(const std::string& name, const char* method, const StepperOptions& stepper, double h) {
-  const Model model = *Model::build(*read_model_file(source_path("models/paper_c_") + name + ".toml"));
+  const ModelSpec spec = *read_model_file(source_path("models/paper_c_") + name + ".toml");
+  const Model model = *Model::build(spec);
   const PlanarChain chain = *PlanarChain::of(model);
   Natural formulation(model);
   System system(formulation);
@@ -38,7 +39,7 @@ Errors after_ten_seconds(const std::string& name, const char* method, const Step
   Errors out;
   long steps = 0;
   VecX rates(formulation.coordinates().rows());
-  const March ended = march(system, *integrator, 0, 10, h, x, [&](double, double) {
+  const March ended = march(spec, system, *integrator, 0, 10, h, x, [&](double, double) {
     const double error = std::abs(formulation.hamiltonian(x) - H_0);
     out.average += error, out.largest = std::max(out.largest, error), ++steps;
     formulation.bodies(x, bodies);

@@ -50,7 +50,7 @@ TEST(NaturalReference, PendulumOfEllipticFunctions) {
 
 // Through the flat position ten times, where the rank falls.
 TEST(NaturalReference, TwoWindowsThroughTheirFlatPosition) {
-  for (const Way& way : {Way{"conserving", 0.005, 1e-7}}) {
+  for (const Way& way : {Way{"conserving", 0.0025, 1e-8}}) {
     Memory m;
     expect_run(taken("a02_n2_s", way, 10), m, way, 10);
     const VecX p = m.last("bodies/rod0/p"), v = m.last("bodies/rod0/v");

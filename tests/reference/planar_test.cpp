@@ -13,7 +13,8 @@ namespace {
 TEST(ReferencePendulum, IsWhereEllipticFunctionsSay) {
   for (const char* formulation : {"augmented", "minimal", "natural"}) {
     Memory recording;
-    outcome_of(read_case("reference", "a01_pendulum_s", formulation), &recording);
+    const Outcome out = outcome_of(read_case("reference", "a01_pendulum_s", formulation), &recording);
+    EXPECT_STREQ(status_word(out), "ok") << formulation << " " << out.words << out.unresolved;
     const VecX p = recording.last("bodies/bob/p");
     EXPECT_NEAR(p[0], 0.27508746257611686, 1e-10) << formulation;
     EXPECT_NEAR(p[1], -0.96141920509912506, 1e-10) << formulation;

@@ -9,6 +9,7 @@
 #include "invar/control/limit_repulsion.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/run/run.hpp"
+#include "support/recorded.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {
@@ -48,7 +49,7 @@ struct Watched {
 
 inline Scenario controlled(const ModelSpec& spec, const Bodies& start, double end, double step, ControllerSpec controller) {
   Scenario s;
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   s.start.by_bodies = true;
   s.start.bodies = start;
@@ -61,9 +62,7 @@ inline Scenario controlled(const ModelSpec& spec, const Bodies& start, double en
 }
 
 inline bool watch(const Scenario& s, Watched& out) {
-  RunOptions options;
-  options.sink = &out.readings;
-  auto done = run(s, options);
+  auto done = judged_run(s, &out.readings);
   EXPECT_TRUE(done) << (done ? "" : done.error().text());
   if (!done) return false;
   out.outcome = std::move(*done);

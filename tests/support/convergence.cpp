@@ -22,7 +22,7 @@ End end_of(const Moving& m, Formulation& formulation, Integrator& integrator, do
   Observation now;
   observer.observe(0, formulation, x, now);
   End out;
-  out.verdict = march(system, integrator, 0, T, h, x, [&](double t, double done) {
+  out.verdict = march(m.spec, system, integrator, 0, T, h, x, [&](double t, double done) {
                   const StepReport report = integrator.report();
                   observer.observe(t + done, formulation, x, now, report);
                   out.kept = std::max(out.kept, std::abs(now.hamiltonian_balance));

@@ -10,6 +10,7 @@
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/system.hpp"
 #include "invar/run/start.hpp"
+#include "support/recorded.hpp"
 
 namespace invar::testing {
 
@@ -61,7 +62,7 @@ Flat flat_loop(Random& random, int base) {
 
 Scenario scenario_of(const ModelSpec& spec, const char* formulation, const char* integrator, double step, double end) {
   Scenario s;
-  s.model = std::make_shared<const Model>(build(spec));
+  set_model(s, spec);
   s.start = Start(*s.model);
   s.method.formulation = formulation, s.method.integrator = integrator, s.method.step = step;
   s.end_time = end;

@@ -16,9 +16,10 @@ struct March {
 };
 
 /// A run loop in a few lines: segments between events, each divided into equal steps of at most h (adaptive methods choose
-/// within h themselves). `look(t, h_done)` is called after every step. Where it ends every body is in balance.
+/// within h themselves). `look(t, h_done)` is called after every step. Where it ends every body is in balance, as judged on the
+/// mechanism that the test wrote.
 template <class Look>
-March march(System& system, Integrator& integrator, double t0, double t1, double h, State& x, Look&& look) {
+March march(const Judged& by, System& system, Integrator& integrator, double t0, double t1, double h, State& x, Look&& look) {
   March m;
   for (double a = t0; a < t1;) {
     const double b = std::min(system.next_event(a), t1);
@@ -39,12 +40,12 @@ March march(System& system, Integrator& integrator, double t0, double t1, double
     }
     a = b;
   }
-  expect_balance(system, t1, x);
+  expect_balance(by, system, t1, x);
   return m;
 }
 
-inline March march(System& system, Integrator& integrator, double t0, double t1, double h, State& x) {
-  return march(system, integrator, t0, t1, h, x, [](double, double) {});
+inline March march(const Judged& by, System& system, Integrator& integrator, double t0, double t1, double h, State& x) {
+  return march(by, system, integrator, t0, t1, h, x, [](double, double) {});
 }
 
 }  // namespace invar::testing

@@ -265,26 +265,36 @@ void expect_kept(const ModelSpec& spec, const std::vector<PlainJoint>& joints, c
 
 }  // namespace
 
-Balance balance(const ModelSpec& spec, const Evaluation& e, const Port& port) {
-  const std::vector<PlainJoint> joints = plain_joints(spec, e.bodies, e.accelerations);
-  return worst_of(spec, joints, sums_of(spec, joints, e, port));
+Balance balance(const Judged& by, const Evaluation& e, const Port& port) {
+  const std::vector<PlainJoint> joints = plain_joints(by.spec, e.bodies, e.accelerations);
+  Balance worst = worst_of(by.spec, joints, sums_of(by.spec, joints, e, port));
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    const double open = joints[j].gap / (by.open * (1 + joints[j].p_size));
+    if (!(open <= worst.open)) worst.joint = static_cast<int>(j);
+    keep_largest(worst.open, open);
+  }
+  return worst;
 }
 
-void expect_balance(const ModelSpec& spec, const Evaluation& e, const Port& port, const std::string& what) {
-  const Balance worst = balance(spec, e, port);
-  const std::string body = worst.body < 0 ? "" : spec.bodies[static_cast<std::size_t>(worst.body)].name;
+void expect_balance(const Judged& by, const Evaluation& e, const Port& port, const std::string& what) {
+  const Balance worst = balance(by, e, port);
+  const std::string body = worst.body < 0 ? "" : by.spec.bodies[static_cast<std::size_t>(worst.body)].name;
   expect_small(worst.force, 1, "Newton at body " + body + "\n  " + what);
   expect_small(worst.moment, 1, "Euler at body " + body + "\n  " + what);
+  const std::string joint = worst.joint < 0 ? "" : by.spec.joints[static_cast<std::size_t>(worst.joint)].name;
+  expect_small(worst.open, 1, "gap of joint " + joint + "\n  " + what);
 }
 
-void expect_balance(System& system, double t, const State& x) {
+void expect_balance(const Judged& by, System& system, double t, const State& x) {
   Evaluation e;
-  if (!system.evaluate(t, x, e).ok() || e.efforts.size() != system.model().nv())
-    return;  // some formulations of tests ignore joints
-  expect_balance(spec_of(system.model()), e, system.load().port, "t = " + std::to_string(t));
+  const Verdict verdict = system.evaluate(t, x, e);
+  ASSERT_TRUE(verdict.ok()) << name(verdict.status) << ": not judged at t = " << t;
+  ASSERT_EQ(e.efforts.size(), system.model().nv()) << "a formulation that does not see joints cannot be judged";
+  expect_balance(by, e, system.load().port, "t = " + std::to_string(t));
 }
 
-void expect_newton_euler(const ModelSpec& spec, const Evaluation& e, const Load& load, const std::string& what) {
+void expect_newton_euler(const Judged& by, const Evaluation& e, const Load& load, const std::string& what) {
+  const ModelSpec& spec = by.spec;
   const std::vector<PlainJoint> joints = plain_joints(spec, e.bodies, e.accelerations);
   expect_coordinates(spec, joints, e, what);
   expect_efforts(spec, joints, e, load, what);
@@ -294,7 +304,7 @@ void expect_newton_euler(const ModelSpec& spec, const Evaluation& e, const Load&
   for (const Sum& sum : sums) force += sum.forces, moment += sum.moments;
   expect_workless(spec, joints, e, force, moment, what);
   expect_kept(spec, joints, sums, e, what);
-  expect_balance(spec, e, load.port, what);
+  expect_balance(by, e, load.port, what);
 }
 
 }  // namespace invar::testing

@@ -314,42 +314,4 @@ PlainTendon plain_tendon(const ModelSpec& spec, const TendonSpec& tendon, const 
   return out;
 }
 
-ModelSpec spec_of(const Model& model) {
-  ModelSpec spec;
-  spec.name = model.name(), spec.gravity = model.gravity();
-  for (const Body& b : model.bodies()) spec.bodies.push_back({b.name, b.inertia, {}, {}});
-  for (const Joint& j : model.joints()) {
-    JointSpec s;
-    s.name = j.name, s.kind = j.kind, s.pitch = j.pitch;
-    s.parent = model.body_name(j.parent), s.child = model.body_name(j.child);
-    s.at_parent = j.X_PF, s.at_child = j.X_CM;
-    if (j.kind == JointKind::Universal) s.axis2 = Vec3::UnitX();
-    s.spring.law = j.spring_law;
-    for (const Passive& p : j.passive) {
-      s.spring.stiffness.push_back(p.stiffness), s.spring.rest.push_back(p.rest);
-      s.damping.push_back(p.damping), s.friction.push_back(p.friction), s.armature.push_back(p.armature);
-      s.limits.lower.push_back(p.lower), s.limits.upper.push_back(p.upper);
-      s.friction_velocity = p.friction_velocity;
-      if (p.has_stops()) s.limits.stiffness = p.stop_stiffness, s.limits.damping = p.stop_damping;
-    }
-    spec.joints.push_back(s);
-  }
-  const auto& joints = spec.joints;
-  for (const Coupling& c : model.couplings())
-    spec.couplings.push_back({c.name,
-                              joints[static_cast<std::size_t>(c.joint)].name,
-                              c.freedom,
-                              joints[static_cast<std::size_t>(c.of)].name,
-                              c.of_freedom,
-                              c.coefficients,
-                              {}});
-  for (const Tendon& t : model.tendons()) {
-    TendonSpec s;
-    s.name = t.name, s.stiffness = t.stiffness, s.damping = t.damping, s.length = t.rest, s.tension_only = t.tension_only;
-    for (const Tendon::Point& p : t.points) s.points.push_back({model.body_name(p.body), "", p.p_BP});
-    spec.tendons.push_back(s);
-  }
-  return spec;
-}
-
 }  // namespace invar::testing

@@ -58,7 +58,4 @@ int plain_body(const ModelSpec& spec, const std::string& name);
 /// Index of a joint of the spec.
 std::size_t plain_joint(const ModelSpec& spec, const std::string& name);
 
-/// A spec with the numbers of a model, for tests that have nothing else. A locked joint is a fixed one there.
-ModelSpec spec_of(const Model& model);
-
 }  // namespace invar::testing

@@ -30,6 +30,9 @@ struct Sampled {
 };
 Sampled sampled(const ModelSpec& spec, const Said& said);
 
+/// The mechanism of a run, as its test wrote it: so it is judged.
+void set_model(Scenario& s, const ModelSpec& spec);
+
 /// Judges samples of a run in the order of time, each with the mechanism of its time: edits of the scenario change the spec.
 class RecordingJudge {
  public:

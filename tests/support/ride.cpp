@@ -38,7 +38,7 @@ void look(const Model& model, const Bodies& bodies, Ride& out) {
 
 }  // namespace
 
-Ride ride(const Model& model, const Bodies& bodies, const char* method, double h, int steps,
+Ride ride(const ModelSpec& spec, const Model& model, const Bodies& bodies, const char* method, double h, int steps,
           const std::vector<const Environment*>& acts, Composition composition) {
   Natural natural(model);
   System system(natural);
@@ -57,7 +57,7 @@ Ride ride(const Model& model, const Bodies& bodies, const char* method, double h
     return o.energy.kinetic + o.energy.elastic + std::abs(o.energy.potential) + std::abs(o.work) + o.dissipated;
   };
   out.energy = size(before);
-  out.verdict = march(system, *integrator, 0, h * steps, h, x, [&](double t, double done) {
+  out.verdict = march(spec, system, *integrator, 0, h * steps, h, x, [&](double t, double done) {
                   observer.observe(t + done, natural, x, now, integrator->report());
                   keep_largest(out.balance, std::abs(now.hamiltonian_balance - before.hamiltonian_balance));
                   keep_largest(out.gap, now.error.position);

@@ -33,7 +33,7 @@ struct Ride {
   std::vector<int> iterations;  // per step
 };
 
-Ride ride(const Model& model, const Bodies& bodies, const char* method, double h, int steps,
+Ride ride(const ModelSpec& spec, const Model& model, const Bodies& bodies, const char* method, double h, int steps,
           const std::vector<const Environment*>& acts = {}, Composition composition = Composition::None);
 
 }  // namespace invar::testing

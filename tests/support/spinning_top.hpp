@@ -25,7 +25,7 @@ struct SpinningTop {
     return s;
   }
 
-  Model model() const {
+  ModelSpec spec() const {
     ModelSpec spec;
     spec.gravity = Vec3::Zero();
     BodySpec body;
@@ -33,7 +33,10 @@ struct SpinningTop {
     body.inertia.mass = 1;
     body.inertia.I_C = Vec3(A, A, C).asDiagonal();
     spec.bodies.push_back(body);
-    const Result<Model> built = Model::build(spec);
+    return spec;
+  }
+  Model model() const {
+    const Result<Model> built = Model::build(spec());
     INVAR_CHECK(built.has_value(), "the spinning top is a mechanism");
     return *built;
   }

@@ -113,7 +113,8 @@ double taken_by_joints(const Model& model, const VNode& a, const VNode& b, doubl
 
 }  // namespace
 
-StepBalance balance(const Model& model, const Bodies& bodies, ImpedanceSpec spec, const char* method, double h, int steps) {
+StepBalance balance(const ModelSpec& plant, const Model& model, const Bodies& bodies, ImpedanceSpec spec, const char* method,
+                    double h, int steps) {
   spec.over_steps = true;
   const auto controller = controller_of(model, spec);
   Natural natural(model);
@@ -126,7 +127,7 @@ StepBalance balance(const Model& model, const Bodies& bodies, ImpedanceSpec spec
   VNode before = node_at(model, spec, natural, x);
   out.first = before.V;
   controller->settle(0, before.bodies);
-  out.verdict = march(system, *integrator, 0, h * steps, h, x, [&](double t, double done) {
+  out.verdict = march(plant, system, *integrator, 0, h * steps, h, x, [&](double t, double done) {
                   const VNode now = node_at(model, spec, natural, x);
                   controller->settle(t + done, now.bodies);
                   if (integrator->report().substeps > 1) return before = now, void();

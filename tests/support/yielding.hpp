@@ -46,6 +46,7 @@ struct StepBalance {
   bool wound = false;  // an angle with a spring came near half a turn: they are compensated within it
   double clause = 0;   // what the certificate says
 };
-StepBalance balance(const Model& model, const Bodies& bodies, ImpedanceSpec spec, const char* method, double h, int steps);
+StepBalance balance(const ModelSpec& plant, const Model& model, const Bodies& bodies, ImpedanceSpec spec, const char* method,
+                    double h, int steps);
 
 }  // namespace invar::testing

@@ -64,9 +64,12 @@ class CoreIn final : public Conserving::Core {
         shell_(natural.model(), plane, stabilised, h),
         bodies_(natural.model().bodies().size()),
         q_(VecX::Zero(natural.model().nq())),
-        v_(VecX::Zero(natural.model().nv())) {
+        v_(VecX::Zero(natural.model().nv())),
+        freedoms_of_tree_(6 * static_cast<int>(natural.model().bodies().size())) {
+    for (const Joint& joint : natural.model().joints()) freedoms_of_tree_ -= joint.rows();
     for (const int j : shell_.tree().skeleton().closures) {
       const Joint& joint = natural.model().joints()[j];
+      freedoms_of_tree_ += joint.rows();
       bool turning = false;
       for (int k = 0; k < joint.nv; ++k) turning = turning || winds(joint.kind, k);
       if (turning) cut_.push_back(j);
@@ -86,6 +89,7 @@ class CoreIn final : public Conserving::Core {
     natural_.bodies(x, bodies_);
     joint_coordinates(natural_.model(), bodies_, q_, v_);
     unwind(natural_.model(), x.wound, q_);
+    shell_.tree().set_wanted_rank(freedoms_of_tree_ - natural_.mobility().freedoms);
     return shell_.place(q_, v_, bodies_);
   }
 
@@ -198,6 +202,7 @@ class CoreIn final : public Conserving::Core {
   cayley::Shell<G> shell_;
   Bodies bodies_;
   VecX q_, v_;
+  int freedoms_of_tree_;                     // before closures and couplings
   std::vector<int> cut_;                     // joints outside the tree that wind
   std::vector<double> turned_;               // per slot, in the plane: by the last step, rad
   std::vector<Eigen::Vector2d> directions_;  // per body, in the plane: of its coordinates, in axes of the slot

@@ -86,7 +86,7 @@ Verdict Rattle::to_middle(System& system, double t, double h, const State& x) {
   Workspace& k = *work_;
   const NaturalCoordinates& c = k.natural.coordinates();
   if (k.solver.closure_rows() > 0) {
-    if (const Verdict verdict = k.chooser.choose(x.q); !verdict.ok()) return verdict;
+    if (const Verdict verdict = k.chooser.choose(x.q, k.natural.mobility().freedoms); !verdict.ok()) return verdict;
     k.solver.use(k.chooser);
   }
   for (int r = 0; r < c.rows(); ++r)

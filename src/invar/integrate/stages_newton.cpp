@@ -70,7 +70,7 @@ Verdict Stages::failed(Status status) const {
 // Decides which closure rows take part; a row that is left out carries nothing, whatever it carried before.
 Verdict Stages::choose_rows(const State& x) {
   if (newton_.closure_rows() == 0) return {};
-  if (const Verdict verdict = chooser_.choose(x.q); !verdict.ok()) return verdict;
+  if (const Verdict verdict = chooser_.choose(x.q, natural_.mobility().freedoms); !verdict.ok()) return verdict;
   newton_.use(chooser_);
   for (std::size_t k = 0; k < mu_.size(); ++k)
     for (int r = 0; r < c_.rows(); ++r)

@@ -41,7 +41,12 @@ void Natural::set(const Bodies& bodies, State& x, const VecX& turns) {
   x.wound = unreduced.wound;
   x.wound_rate = unreduced.wound_rate;
   x.aux = VecX::Zero(kAuxiliaries);
-  equations_.choose(x.q);
+  choose(x.q);
+}
+
+// One rank: that of the joint graph, which was decided or looked at here before.
+void Natural::choose(const VecX& x) {
+  by_graph_ = equations_.choose(x).ok() && quadratic_ && equations_.freedoms() > mobility().freedoms;
 }
 
 void assemble_natural(const Natural& natural, const VecX& x, NaturalElimination& to) {
@@ -55,21 +60,21 @@ void assemble_natural(const Natural& natural, const VecX& x, NaturalElimination&
 }
 
 Verdict Natural::accelerate(const State& x, const Load& load) {
-  if (unreduced_.passes()) bodies(x, bodies_);
-  const bool in_band = unreduced_.passes_at(bodies_);
-  if (const Verdict verdict = in_band ? Verdict{} : equations_.factor(x.q, x.v); !verdict.ok()) return verdict;
+  if (by_graph_ || unreduced_.passes()) bodies(x, bodies_);
+  const bool by_graph = by_graph_ || unreduced_.passes_at(bodies_);
+  if (const Verdict verdict = by_graph ? Verdict{} : equations_.factor(x.q, x.v); !verdict.ok()) return verdict;
   a_.setZero();
   forces_.add_gravity(1, a_);
   forces_.add_elastic(x.q, x.wound, 1, a_);
   dissipation_ = forces_.add_dissipation(x.q, x.v, x.wound, 1, a_);
   power_ = forces_.add_load(load, x.q, x.v, 1, a_);
-  if (in_band) return accelerate_in_band(x, load);
+  if (by_graph) return accelerate_by_graph(x, load);
   return equations_.solve(x.q, a_);
 }
 
-// Where a singular configuration is passed: from the unreduced accelerations. Stored like velocities they give α × d; the rest of
-// a director's acceleration is w × (w × d).
-Verdict Natural::accelerate_in_band(const State& x, const Load& load) {
+// Where a singular configuration is passed, or squares do not tell the rank: from the unreduced accelerations. Stored like
+// velocities they give α × d; the rest of a director's acceleration is w × (w × d).
+Verdict Natural::accelerate_by_graph(const State& x, const Load& load) {
   if (const Verdict verdict = unreduced_.solve(bodies_, load, x.wound, accelerations_, reactions_, false); !verdict.ok())
     return verdict;
   moving_ = bodies_;
@@ -165,7 +170,7 @@ Verdict Natural::settle(State& x) {
   }
   const Verdict counted = count_turns(model(), bodies_, q_, v_, x);
   if (verdict.ok()) verdict = counted;
-  if (verdict.ok()) equations_.choose(x.q);
+  if (verdict.ok()) choose(x.q);
   return verdict;
 }
 

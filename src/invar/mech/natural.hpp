@@ -16,7 +16,9 @@ struct NaturalOptions {
 ///   M a - Gᵀ λ = f,   G a = -G' v,    x per body (p_WC, d1, d2, d3), or (p_WC, d) in the plane: see NaturalCoordinates.
 /// State: q = x and v = x', SI units. Rates come from these equations. An evaluation is that of the unreduced equations at the
 /// same Bodies, accelerations and reactions together, so that they balance also where a stepper leaves velocities off the
-/// constraints; reactions are of least norm where rows depend on each other. A model with natural_objection (screws, couplings,
+/// constraints; reactions are of least norm where rows depend on each other. Where squares of sines, which these equations are
+/// made of, do not tell as many rows as the joint graph counts, and in the bands of passages, rates are those of the unreduced
+/// equations, too. A model with natural_objection (screws, couplings,
 /// rotors) has only a state here, which methods with rows of their own may step. Law: on the constraints the accelerations of
 /// these equations are those of Augmented.
 class Natural final : public Formulation {
@@ -49,7 +51,8 @@ class Natural final : public Formulation {
 
  private:
   Verdict accelerate(const State& x, const Load& load);
-  Verdict accelerate_in_band(const State& x, const Load& load);
+  Verdict accelerate_by_graph(const State& x, const Load& load);
+  void choose(const VecX& x);
   BodyAcceleration acceleration(int body, const VecX& x, const BodyState& s) const;
 
   NaturalOptions options_;
@@ -57,10 +60,11 @@ class Natural final : public Formulation {
   NaturalCoordinates coordinates_;
   NaturalForces forces_;
   NaturalReduced equations_;
-  Augmented unreduced_;     // reactions, verdicts, projection
+  Augmented unreduced_;     // reactions, verdicts, projection; the rank of all rows
+  bool by_graph_ = false;   // these equations have another one
   std::vector<MatX> mass_;  // per body: its block
   Bodies bodies_;           // per body
-  Bodies moving_;           // per body, in bands: accelerations as velocities
+  Bodies moving_;           // per body: unreduced accelerations as velocities
   Accelerations accelerations_;
   std::vector<Wrench> reactions_;
   VecX unused_;

@@ -306,7 +306,7 @@ void NaturalElimination::turn_loans(const VecX& x) {
 // With unit masses the corner holds the products of the closure rows after what the tree's rows span was taken from them: its
 // diagonal begins with the squared distance of each row from that span. Elimination with the largest part of its row first stops
 // where the rest is what rounding left.
-Verdict NaturalElimination::choose(const VecX& x) {
+Verdict NaturalElimination::choose(const VecX& x, int freedoms) {
   const int n = closure_rows();
   chosen_ = {};
   if (n == 0) return chosen_;
@@ -330,7 +330,10 @@ Verdict NaturalElimination::choose(const VecX& x) {
   std::fill(active_.begin(), active_.end(), 0);
   MatX& S = tree_.corner();
   inverse_size_ = size_.cwiseInverse();
-  independent_rows(n, [&](int r, int c) -> double& { return S(c, r); }, size_, inverse_size_, active_);
+  // Freedoms that are more than coordinates without rows are rows that depend on others.
+  const int dependent = freedoms - (coordinates_.size() - coordinates_.rows());
+  independent_rows(
+      n, [&](int r, int c) -> double& { return S(c, r); }, size_, inverse_size_, active_, freedoms < 0 ? 0 : n - dependent);
   return chosen_;
 }
 

@@ -53,10 +53,10 @@ class NaturalElimination {
   void solve(VecX& coordinates, VecX& rows);
 
   /// Decides at x which closure rows are independent of all others; overwrites the matrix. Rank is geometry: masses do not enter.
-  /// One copy of each is asked for. Where the rows of the tree do not even hold each other (Singular, NotFinite, with a body) the
-  /// choice stays as it was, and factor() fails in the same way until one succeeds. `use` takes the choice of another
-  /// elimination.
-  Verdict choose(const VecX& x);
+  /// `freedoms`: what the joint graph leaves (Mobility), -1 where nobody asked it. One copy of each is asked for. Where the rows
+  /// of the tree do not even hold each other (Singular, NotFinite, with a body) the choice stays as it was, and factor() fails in
+  /// the same way until one succeeds. `use` takes the choice of another elimination.
+  Verdict choose(const VecX& x, int freedoms = -1);
   void use(const NaturalElimination& other) { active_ = other.active_, directions_ = other.directions_, chosen_ = other.chosen_; }
   int closure_rows() const { return static_cast<int>(active_.size()); }
   /// Directions on loan.

@@ -445,7 +445,7 @@ Verdict NaturalReduced::choose(const VecX& x) {
   std::fill(active_.begin(), active_.end(), 0);
   MatX& S = tree_.corner();
   inverse_size_ = size_.cwiseInverse();
-  independent_rows(n, [&](int r, int c) -> double& { return S(c, r); }, size_, inverse_size_, active_);
+  independent_rows(n, [&](int r, int c) -> double& { return S(c, r); }, size_, inverse_size_, active_, 0);
   return chosen_;
 }
 

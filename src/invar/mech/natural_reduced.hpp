@@ -23,9 +23,10 @@ class NaturalReduced {
   /// Takes the scales of a model that was edited in place. False where its spanning tree is another one now. No heap.
   bool refresh();
 
-  /// Decides at x which closure rows are independent of all others. Rank is geometry: masses do not enter. Where the rows of the
-  /// tree do not even hold each other (Singular, NotFinite, with a body) the choice stays as it was, and factor() fails in the
-  /// same way until one succeeds.
+  /// Decides at x which closure rows are independent of all others, by squares of sines: those of the joint graph may be more
+  /// (see rank.hpp; then these equations are not those of the mechanism). Rank is geometry: masses do not enter. Where the rows
+  /// of the tree do not even hold each other (Singular, NotFinite, with a body) the choice stays as it was, and factor() fails in
+  /// the same way until one succeeds.
   Verdict choose(const VecX& x);
   /// Rows of joints that count, those of the tree and the closures chosen, and what they leave free.
   int rank() const;

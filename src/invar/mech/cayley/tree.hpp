@@ -146,6 +146,8 @@ class Tree {
   const Scales& scales() const { return scales_; }
   const Lin& gravity() const { return gravity_; }
   int rank() const { return static_cast<int>(kept_.size()); }
+  /// How many rows of ties the joint graph counts (see independent_rows); 0: nobody asked it.
+  void set_wanted_rank(int rank) { wanted_rank_ = rank; }
   int rows() const { return rows_; }
   bool tied_to_ground() const;  ///< whether a closure or a tendon ends there
   bool redundant() const { return rank() < hard_rows_; }
@@ -285,8 +287,9 @@ class Tree {
   std::vector<int> loose_;                         // joints whose efforts act as wrenches: balls, free and cut ones
   std::vector<int> sprung_balls_;                  // slots
   std::vector<int> kept_;                          // independent rows, ascending
-  std::vector<char> taken_;                        // rows; workspace
-  std::vector<double> strength_;                   // rows: mass or inertia of the whole, what makes them comparable
+  int wanted_rank_ = 0;
+  std::vector<char> taken_;       // rows; workspace
+  std::vector<double> strength_;  // rows: mass or inertia of the whole, what makes them comparable
   struct Past {
     std::array<std::vector<double>, 4> unknowns, impulses;  // of the last steps, a ring
     int latest = 0;                                         // where the last one is; older ones follow

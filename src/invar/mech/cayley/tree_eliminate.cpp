@@ -299,7 +299,7 @@ void Tree<G>::decide_rows() {
   for (const int r : kept_) taken_[r] = 1;
   independent_rows(
       rows_, [&](int r, int c) -> double& { return lu_[static_cast<std::size_t>(r) * n + static_cast<std::size_t>(c)]; }, right_,
-      strength_, taken_);
+      strength_, taken_, wanted_rank_);
   bool same = true;
   std::size_t k = 0;
   for (int r = 0; r < rows_; ++r)
