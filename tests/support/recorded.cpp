@@ -80,13 +80,24 @@ void RecordingJudge::look(double t, const Said& said) {
   ++samples_;
   const Balance now = balance(spec_, s.e, s.port);
   const double worse = std::isnan(now.force) || std::isnan(now.moment) ? std::nan("") : std::max(now.force, now.moment);
-  if (worse <= worst_ || std::isnan(worst_)) return;
-  worst_ = worse, when_ = t;
-  where_ = now.body < 0 ? "" : spec_.bodies[static_cast<std::size_t>(now.body)].name;
+  worst_ = std::max(worst_, worse);
+  if (!(worse <= 1)) off_.push_back({t, worse, now.body < 0 ? "" : spec_.bodies[static_cast<std::size_t>(now.body)].name});
 }
 
-void RecordingJudge::expect_all(const std::string& what) const {
-  EXPECT_LE(worst_, 1) << "Newton and Euler at body " << where_ << ", t = " << when_ << " s\n  " << what;
+void RecordingJudge::expect_all(const std::string& what, const std::vector<std::string>& notes) const {
+  std::vector<double> unbalanced;  // s, as notes print it
+  for (const std::string& note : notes)
+    if (note.find("a state stands in the singular configuration itself") != std::string::npos)
+      for (std::size_t at = note.find("t = "); at != std::string::npos; at = note.find("t = ", at + 4))
+        unbalanced.push_back(std::stod(note.substr(at + 4)));
+  const auto named = [&](double t) {
+    return std::any_of(unbalanced.begin(), unbalanced.end(), [&](double n) { return std::abs(t - n) <= 1e-5 * std::abs(t); });
+  };
+  const Off* worst = nullptr;
+  for (const Off& off : off_)
+    if (!named(off.t) && (worst == nullptr || !(off.by <= worst->by))) worst = &off;
+  EXPECT_EQ(worst, nullptr) << "Newton and Euler at body " << worst->where << ", t = " << worst->t << " s: " << worst->by
+                            << " of the bound\n  " << what;
   if (std::getenv("INVAR_JUDGE")) std::printf("balance %.2e of the bound, %ld samples: %s\n", worst_, samples_, what.c_str());
 }
 
@@ -110,7 +121,7 @@ Result<Outcome> judged_run(Scenario scenario, Sink* sink, const std::string& wha
   RunOptions options;
   options.sink = &judged;
   Result<Outcome> outcome = run(scenario, options);
-  judged.judge().expect_all(what + " " + scenario.name);
+  judged.judge().expect_all(what + " " + scenario.name, outcome ? outcome->notes : std::vector<std::string>());
   return outcome;
 }
 
