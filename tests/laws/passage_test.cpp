@@ -5,6 +5,7 @@
 //   ½ A w² + g B sin(theta) = const,   A = I_1 + I_3 + m_2 a²,  B = m_1 c_1 + m_2 a + m_3 c_3,
 // an independent equation in one freedom: it tells when the cranks lie flat and how often. With equal cranks symmetry hides what
 // goes wrong, so none are equal here.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,22 +76,6 @@ Steps steps_beside(Random& random, const ModelSpec& spec, const std::string& joi
   return {h, std::ceil(end / h) * h, first};
 }
 
-/// Two windows of IFToMM A02, rods of unequal masses and centres: flat, two directions lose their rows at once.
-ModelSpec unequal_windows(Random& random) {
-  ModelSpec spec = windows(2, 8e-4);
-  for (BodySpec& body : spec.bodies) {
-    const Vec3 along = 2 * body.inertia.p_BC;
-    const double m = random.uniform(0.5, 2);
-    body.inertia = solid_box(m, Vec3(0.05, 0.05, 0.05) + along);
-    body.inertia.p_BC = random.uniform(0.3, 0.7) * along;
-  }
-  const double lean = random.uniform(0.1, 0.9);
-  for (const char* rod : {"a0", "a1", "a2"}) spec.initial[rod] = {-lean};
-  for (const char* bar : {"b0", "b1"}) spec.initial[bar] = {lean};
-  for (const char* end : {"c0", "c1"}) spec.initial[end] = {-lean};
-  return spec;
-}
-
 // Bar of the prototype's worst case (1.7e-8 J over 202 runs) with a factor of three. A direct solve divides by the distance at
 // which the step ends.
 TEST(FlatLoops, KeepTheirEnergyWithFixedStepsThatLandBesideSingularConfigurations) {
@@ -114,13 +99,12 @@ TEST(FlatLoops, KeepTheirEnergyWithFixedStepsThatLandBesideSingularConfiguration
   EXPECT_GT(passed, cases(9) / 2);
 }
 
-// Two directions at once; all formulations that flow. Rods of 1 m at up to 7 rad/s: rk4 leaves (w h)⁵/120 of 70 J per step, 1e-8
-// J in a run of 1.5 s with 1 ms.
+// Two directions at once; all formulations that flow.
 TEST(FlatLoops, OfTwoWindowsKeepTheirEnergyWithFixedSteps) {
   Random random(seed(7150));
   for (int i = 0; i < cases(6); ++i) {
     const ModelSpec spec = unequal_windows(random);
-    const Steps steps = steps_beside(random, spec, "a0", -std::numbers::pi / 2, random.uniform(5e-4, 1.2e-3), 1.5);
+    const Steps steps = steps_beside(random, spec, "a0", -std::numbers::pi / 2, random.uniform(5e-4, 2e-3), 1.5);
     ASSERT_TRUE(std::isfinite(steps.first)) << i;
     const char* formulation = i % 3 == 0 ? "augmented" : (i % 3 == 1 ? "minimal" : "natural");
     const Outcome out = outcome_of(scenario_of(spec, formulation, "rk4", steps.h, steps.end));
@@ -134,23 +118,75 @@ TEST(FlatLoops, OfTwoWindowsKeepTheirEnergyWithFixedSteps) {
   }
 }
 
-// The same bar for what other formulations make of a passage. (Directors of natural coordinates move more than angles: rk4 leaves
-// more, and the step is shorter.)
+// The same bar for what other formulations make of a passage; directors of natural coordinates move more than angles, and rk4
+// leaves up to 8e-10 of their energy in steps of 2 ms, passage or not (the law below).
 TEST(FlatLoops, KeepTheirEnergyInOtherFormulations) {
   Random random(seed(7160));
   for (int i = 0; i < cases(6); ++i) {
     const int base = (i / 2) % 3;
     const char* formulation = i % 2 == 0 ? "minimal" : "natural";
     const Flat flat = flat_loop(random, base);
-    const Steps steps = steps_beside(random, flat.spec, "a", 0, random.uniform(5e-4, 1.2e-3), 1.5);
+    const Steps steps = steps_beside(random, flat.spec, "a", 0, random.uniform(5e-4, 2e-3), 1.5);
     const Outcome out = outcome_of(scenario_of(flat.spec, formulation, "rk4", steps.h, steps.end));
     ASSERT_EQ(out.end, Outcome::End::Finished) << out.words << " case " << i;
-    EXPECT_LT(metric(out, "energy_drift"), 5e-8)
+    EXPECT_LT(metric(out, "energy_drift"), i % 2 == 0 ? 5e-8 : std::max(5e-8, 1e-9 * metric(out, "kinetic_max")))
         << "case " << i << ", " << formulation << ", base " << base << ", h = " << steps.h;
     if (base == 0) {
       EXPECT_EQ(metric(out, "singular_passages"), swing(flat, steps.end).times) << i << " " << formulation;
     }
   }
+}
+
+// As well as away from it: what steps of rk4 leave is (w h)⁵ of the energy, which itself goes like w². The same loop let go just
+// below the flat position never comes to it again.
+TEST(FlatLoops, KeepTheirEnergyAsWellAsOnesThatDoNotPass) {
+  Random random(seed(7170));
+  for (int i = 0; i < cases(6); ++i) {
+    const char* formulation = i % 3 == 0 ? "augmented" : (i % 3 == 1 ? "minimal" : "natural");
+    Flat flat = flat_loop(random, 0);
+    const double h = random.uniform(1.5e-3, 2e-3);
+    const Outcome passes = outcome_of(scenario_of(flat.spec, formulation, "rk4", h, 1.5));
+    for (auto& [name, q] : flat.spec.initial) q = {name == "b" ? 0.05 : -0.05};
+    const Outcome stays = outcome_of(scenario_of(flat.spec, formulation, "rk4", h, 1.5));
+    for (const Outcome* out : {&passes, &stays}) ASSERT_EQ(out->end, Outcome::End::Finished) << out->words << " case " << i;
+    EXPECT_GT(metric(passes, "singular_passages"), 0) << i;
+    EXPECT_EQ(metric(stays, "singular_passages"), 0) << i;
+    const double faster = std::pow(metric(passes, "kinetic_max") / metric(stays, "kinetic_max"), 3.5);
+    EXPECT_LT(metric(passes, "energy_drift"), 2 * faster * metric(stays, "energy_drift")) << i << " " << formulation << " " << h;
+  }
+}
+
+// A step that ends in the configuration itself, to rounding: no reactions balance unequal cranks there, and what is recorded does
+// not. The instant is found by the same steps; the least of its neighbours in floating-point numbers is 1e-13 rad or so.
+TEST(FlatLoops, ThatAStepLandsOnAreSaid) {
+  Random random(seed(7180));
+  int landed = 0;
+  std::string seen;
+  for (int i = 0; i < cases(6); ++i) {
+    const Flat flat = flat_loop(random, 0);
+    double h = 2e-3;
+    for (int k = 0; k < 4; ++k) {
+      const double first = first_flat(flat.spec, "a", 0, h);
+      h = first / std::max(1.0, std::round(first / h));
+    }
+    Memory memory;
+    RunOptions unjudged;
+    unjudged.sink = &memory;
+    Scenario s = scenario_of(flat.spec, "augmented", "rk4", h, std::ceil(0.6 / h) * h);
+    s.sampling.what.reactions = true;
+    const Result<Outcome> out = run(s, unjudged);
+    ASSERT_TRUE(out) << out.error().text();
+    ASSERT_EQ(out->end, Outcome::End::Finished) << out->words;
+    double least = 1;
+    for (std::size_t k = 0; k < memory.size(); ++k) least = std::min(least, std::abs(memory.at("joints/a/q", k)[0]));
+    const bool said = std::any_of(out->notes.begin(), out->notes.end(),
+                                  [](const auto& n) { return has(n, "a state stands in the singular configuration itself"); });
+    landed += least < 1e-13;
+    seen += fmt::format(" {:.1e}", least);
+    EXPECT_TRUE(said || least > 1e-13) << i << ": " << least;
+    EXPECT_TRUE(!said || least < 1e-9) << i << ": " << least;
+  }
+  EXPECT_GT(landed, 0) << seen;
 }
 
 // Energy in proportion to the tolerance, all the way down: 100 J x tolerance + 5e-9 J.
@@ -174,6 +210,28 @@ TEST(FlatLoops, ArePassedWithEveryTolerance) {
     }
   }
   EXPECT_GT(passed, cases(9) / 2);
+}
+
+// The same in every formulation, one direction or two at once. Whoever is off by one part of the tolerance in velocities is off
+// by two of the kinetic energy: 100 J x tolerance is that of 50 J.
+TEST(FlatLoops, KeepTheirEnergyUnderErrorControlInEveryFormulation) {
+  Random random(seed(7210));
+  constexpr double kTolerances[] = {1e-3, 1e-6, 1e-9, 1e-12, 1e-13};
+  for (int i = 0; i < cases(60); ++i) {
+    const bool two = i % 2 == 1;
+    const char* formulation = (i / 2) % 3 == 0 ? "augmented" : ((i / 2) % 3 == 1 ? "minimal" : "natural");
+    const char* method = (i / 6) % 2 == 0 ? "dopri5" : "radau";
+    const double tolerance = kTolerances[(i / 12) % 5];
+    Scenario s = scenario_of(two ? unequal_windows(random) : flat_loop(random, 0).spec, formulation, method, 0, two ? 1.2 : 0.6);
+    with_tolerance(s, tolerance);
+    const Outcome out = outcome_of(s);
+    const std::string what = fmt::format("case {}, {} directions, {}, {} {}", i, two ? 2 : 1, formulation, method, tolerance);
+    ASSERT_EQ(out.end, Outcome::End::Finished) << out.words << " " << what;
+    const double joules = std::max(100.0, 2 * metric(out, "kinetic_max"));
+    EXPECT_LT(metric(out, "energy_drift"), joules * tolerance + 5e-9) << what;
+    EXPECT_GT(metric(out, "singular_passages"), 0) << what;
+    for (const std::string& note : out.notes) EXPECT_FALSE(has(note, "may lose energy")) << what << ": " << note;
+  }
 }
 
 // Long steps of unequal masses: the sine of the weakest row falls nine times as fast as cranks turn, and a band must be entered

@@ -10,6 +10,7 @@
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/system.hpp"
 #include "invar/run/start.hpp"
+#include "support/linkages.hpp"
 #include "support/recorded.hpp"
 
 namespace invar::testing {
@@ -58,6 +59,21 @@ Flat flat_loop(Random& random, int base) {
   hinge("knee", "coupler", "rocker", d, a, out.theta);
   out.spec.gravity = {0, 0, -kG};
   return out;
+}
+
+ModelSpec unequal_windows(Random& random) {
+  ModelSpec spec = windows(2, 8e-4);
+  for (BodySpec& body : spec.bodies) {
+    const Vec3 along = 2 * body.inertia.p_BC;
+    const double m = random.uniform(0.5, 2);
+    body.inertia = solid_box(m, Vec3(0.05, 0.05, 0.05) + along);
+    body.inertia.p_BC = random.uniform(0.3, 0.7) * along;
+  }
+  const double lean = random.uniform(0.1, 0.9);
+  for (const char* rod : {"a0", "a1", "a2"}) spec.initial[rod] = {-lean};
+  for (const char* bar : {"b0", "b1"}) spec.initial[bar] = {lean};
+  for (const char* end : {"c0", "c1"}) spec.initial[end] = {-lean};
+  return spec;
 }
 
 Scenario scenario_of(const ModelSpec& spec, const char* formulation, const char* integrator, double step, double end) {

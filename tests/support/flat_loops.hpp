@@ -19,6 +19,9 @@ struct Flat {
 /// loop, 2 across it.
 Flat flat_loop(Random& random, int base);
 
+/// Two windows of IFToMM A02, rods of unequal masses and centres: flat, two directions lose their rows at once.
+ModelSpec unequal_windows(Random& random);
+
 Scenario scenario_of(const ModelSpec& spec, const char* formulation, const char* integrator, double step, double end);
 void with_tolerance(Scenario& s, double tolerance);
 

@@ -64,6 +64,8 @@ Augmented::Augmented(const Model& model, const AugmentedOptions& options)
 Augmented::~Augmented() = default;
 
 long Augmented::equations() const { return passage_ ? passage_->version() : 0; }
+Through Augmented::through(std::size_t group) const { return passage_ ? passage_->through(group) : Through::NotSeen; }
+LedOver Augmented::led_over() const { return passage_ ? passage_->led_over() : LedOver{}; }
 bool Augmented::passes() const { return passage_ && passage_->active(); }
 bool Augmented::passes_at(const Bodies& bodies) const { return passes() && passage_->holds_at(bodies); }
 bool Augmented::approaches() const { return passage_ && passage_->watching(); }
@@ -79,7 +81,6 @@ const Mobility& Augmented::mobility() const {
     mobility_.freedoms += mobility_.rank - counted_rank_;
     mobility_.rank = counted_rank_;
   }
-  mobility_.not_passed = passage_ && passage_->failing();
   return mobility_;
 }
 

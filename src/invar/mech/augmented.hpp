@@ -37,6 +37,8 @@ class Augmented final : public Formulation {
   Verdict settle(State& x) override;
   double prepare_step(const State& x, double h, bool whole) override;
   long equations() const override;
+  Through through(std::size_t group) const override;
+  LedOver led_over() const override;
   [[nodiscard]] bool adopt(const Change& change) override;
 
   /// The bare solve from Bodies: accelerations and reactions under a load (passive joints included; angles taken within half

@@ -164,15 +164,15 @@ void Branch::position(double x, VecX& u, VecX& du) const {
 
 double Branch::where(Eigen::Index i, double aim, double low, double high) const {
   VecX u, du;
-  const auto gap = [&](double x) {
+  const auto off = [&](double x) {
     position(x, u, du);
     return u[i] - aim;
   };
-  const double at_low = gap(low);
-  if (at_low * gap(high) > 0) return std::numeric_limits<double>::quiet_NaN();
+  const double at_low = off(low);
+  if (at_low * off(high) > 0) return std::numeric_limits<double>::quiet_NaN();
   double x = 0.5 * (low + high);
   for (int k = 0; k < 200 && high > low; ++k) {
-    const double g = gap(x);
+    const double g = off(x);
     if (g == 0) return x;
     (g * at_low > 0 ? low : high) = x;
     const double newton = x - g / du[i];
@@ -311,7 +311,29 @@ bool Branch::build(Loops& loops, const VecX& wound) {
     for (std::size_t i = 4; i-- > 0;) order.push_back(at[i]);
   for (const double x : order)
     if (!add_node(loops, wound, x, bend)) break;
-  return x_.size() >= kNodes && x_.front() < centre - half / 2 && x_.back() > centre + half / 2 && weigh(loops, wound);
+  if (!(x_.size() >= kNodes && x_.front() < centre - half / 2 && x_.back() > centre + half / 2 && weigh(loops, wound)))
+    return false;
+  gap = gap_between(loops, wound);
+  return true;
+}
+
+// Where a singular configuration is missed by a gap g two branches bend away from each other within sqrt(g), and nodes behind the
+// bend are those of the other one. What all rows miss at the centre tells, once the strong ones are closed: on a branch that is
+// the square of what the polynomial is off by.
+double Branch::gap_between(Loops& loops, const VecX& wound) const {
+  VecX u, du, rest;
+  position(centre, u, du);
+  VecX q = q0;
+  loops.move(group, u, q);
+  loops.place(q, wound);
+  const LoopRank at = rank_of(loops, group, rank);
+  loops.residual(group, rest);
+  const auto held = static_cast<Eigen::Index>(strong.size());
+  const VecX along = (at.left.leftCols(held).transpose() * rest).cwiseQuotient(at.values.head(held));
+  loops.move(group, -at.right.leftCols(held) * along, q);
+  loops.place(q, wound);
+  loops.residual(group, rest);
+  return rest.norm();
 }
 
 }  // namespace invar

@@ -60,12 +60,13 @@ class Branch {
   double centre = 0;        ///< x of the singular configuration
   double half = 0;          ///< half-width of the band in which Ĝ replaces the weak rows
   std::vector<int> strong;  ///< rows of the group that keep full rank
+  double gap = 0;           ///< what loops miss between the nodes, in parts of their length: nodes may lie on two branches
   bool stands = false;      ///< no branch at all: the group is rigid at q0, all its freedoms are held there (see stand)
 
   /// No motion leaves q0 (rigid_at): Ĝ is the identity, and no row of the group is asked.
   void stand(std::size_t freedoms);
 
-  /// Nodes at centre ± half {1, 1.6, 2.2, 2.8}. False where fewer than six are found.
+  /// Nodes at centre ± half {1, 1.6, 2.2, 2.8}. False where fewer than six are found. Measures the gap between them.
   bool build(Loops& loops, const VecX& wound);
 
   /// Ĝ and dĜ/dx: freedoms of the group x directions.
@@ -88,6 +89,7 @@ class Branch {
  private:
   bool add_node(Loops& loops, const VecX& wound, double at, const VecX& curvature);
   bool weigh(Loops& loops, const VecX& wound);
+  double gap_between(Loops& loops, const VecX& wound) const;
   VecX curvature(Loops& loops, const VecX& wound) const;
   static constexpr int kMost = 8;  // nodes
   using Weights = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kMost, 1>;

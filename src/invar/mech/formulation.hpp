@@ -45,7 +45,17 @@ struct Mobility {
   long changes = 0;            ///< how often the rank changed since the start
   long charts = 0;             ///< how often other independent coordinates were taken
   bool near_singular = false;  ///< the last solve met a row that nearly depends on the others
-  bool not_passed = false;     ///< a singular configuration is near for which Passage found no branch: all rows are solved
+};
+
+/// How a step goes through a singular configuration of some loops: within a band, where the weak rows are replaced; or with all
+/// rows, because their part is too large for the equations of a band, because no branch was found, or because nobody saw the
+/// configuration ahead of the step.
+enum class Through { Band, TooLarge, NoBranch, NotSeen };
+
+/// A gap over which a step is led: loops miss a singular configuration by so little that nodes close on both sides of it.
+struct LedOver {
+  double gap = 0;  ///< in parts of their length; 0: none
+  int joint = -1;  ///< one that closes them
 };
 
 /// One view of a Model: owns the coordinates and the solver, knows nothing of time, files or control.
@@ -101,6 +111,11 @@ class Formulation {
   /// Ends a step: counts turns from where the state expects its angles and, if the formulation was told so, moves the state back
   /// onto its constraints.
   virtual Verdict settle(State& x) = 0;
+
+  /// How the step that was prepared last goes through a singular configuration of a group of Loops.
+  virtual Through through(std::size_t group) const { return (void)group, Through::NotSeen; }
+  /// And the widest gap that it is led over.
+  virtual LedOver led_over() const { return {}; }
 
  protected:
   /// Whoever keeps things for this formulation must make them anew.

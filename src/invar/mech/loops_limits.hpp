@@ -16,11 +16,17 @@ inline constexpr std::size_t kLargestPart = 480;
 inline constexpr double kBandHalf = 0.03;
 inline constexpr double kLeastBandHalf = 0.006;
 
-/// The same for branches that starts are led along: no steps are taken in it, and wider nodes tell more.
+/// What loops may miss in the middle of a band, in parts of their length: polynomials through wide bands are off by the root of
+/// it.
+inline constexpr double kClosedBetween = 1e-7;
+
+/// Half-width for branches that starts are led along: no steps are taken in it, and wider nodes tell more.
 inline constexpr double kMeetingHalf = 0.05;
 
-/// How much faster than bodies turn the sine of the weakest row may change: masses enter it.
-inline constexpr double kSteepestSine = 30;
+/// How much faster than bodies turn the sine of the weakest row may change. Both ends of an arm turn: 2 where all masses are
+/// alike. The sine is that between rows in the metric of M⁻¹, and masses in a ratio of r make it sqrt(r) times as fast: 30 for 1
+/// to 225.
+inline constexpr double kSteepSine = 2, kSteepestSine = 30;
 
 /// σ below which the way ahead is looked at.
 inline constexpr double kWatchedSigma = 0.35;

@@ -37,6 +37,8 @@ class Natural final : public Formulation {
   Verdict settle(State& x) override;
   double prepare_step(const State& x, double h, bool whole) override;
   long equations() const override { return unreduced_.equations(); }
+  Through through(std::size_t group) const override { return unreduced_.through(group); }
+  LedOver led_over() const override { return unreduced_.led_over(); }
   /// Other joint frames may end or begin a plane: they ask for a new formulation unless joints leave any plane by their kind.
   [[nodiscard]] bool adopt(const Change& change) override;
   const Mobility& mobility() const override { return unreduced_.mobility(); }

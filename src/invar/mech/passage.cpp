@@ -16,7 +16,6 @@
 namespace invar {
 namespace {
 
-constexpr double kSteep = 2;  // how much faster than bodies turn the sine of the weakest row falls, seen over short steps
 constexpr double kAhead = 2;  // half-widths from which on a band is looked for: samples inside a step come close to its edge, too
 constexpr double kLongest = 0.15;   // rad; of an error-controlled step where σ is watched
 constexpr double kResolved = 0.06;  // rad; fixed steps that are longer do not see a band
@@ -89,10 +88,21 @@ Verdict Passage::stop_what_stands(Bodies& bodies) {
   return {};
 }
 
-bool Passage::failing() const {
-  for (std::size_t g = 0; g < watched_.size(); ++g)
-    if (watched_[g] ? watched_[g]->failing : loops_.groups()[g].freedoms.size() <= kLargestGroup) return true;
-  return false;
+bool Passage::watching() const {
+  return watching_ && std::none_of(watched_.begin(), watched_.end(), [](const auto& w) { return w && w->failing; });
+}
+
+Through Passage::through(std::size_t group) const {
+  if (!watched_[group]) return Through::TooLarge;
+  if (std::any_of(active_.begin(), active_.end(), [&](const Branch& b) { return b.group == group; })) return Through::Band;
+  return watched_[group]->failing ? Through::NoBranch : Through::NotSeen;
+}
+
+LedOver Passage::led_over() const {
+  LedOver out;
+  for (const Branch& branch : active_)
+    if (branch.gap > std::max(kClosedBetween, out.gap)) out = {branch.gap, loops_.groups()[branch.group].joint()};
+  return out;
 }
 
 // Methods that bring their own equations never prepare a step: their states are in a band where the motion begins, if at all.
@@ -121,8 +131,10 @@ double Passage::prepare(const Bodies& bodies, const VecX& wound, double h, bool 
     if (!watched_[g]) continue;
     Watched& w = *watched_[g];
     const double reach = h * loops_.speed(g, bodies), sine = others_.piece(piece_of_group_[g]).mobility().sine;
-    w.budget -= loops_.moved(g, before_, bodies);
-    const double steep = whole ? kSteep : kSteepestSine;
+    const double moved = loops_.moved(g, before_, bodies);
+    w.budget -= moved;
+    // Fixed steps are short beside a band, and the last one tells how fast the sine falls; others may be longer than a band.
+    const double fell = moved > 0 ? (w.sine - sine) / moved : 0, steep = whole ? std::max(kSteepSine, fell) : kSteepestSine;
     const bool strong = !begins && (sine > steep * (reach + kAhead * kBandHalf) || (sine > w.sine && sine > steep * reach));
     w.sine = sine;
     w.near = passing(g) || !(strong || w.budget > reach);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "invar/mech/formulation.hpp"
 #include "invar/mech/passage_part.hpp"
 
 namespace invar {
@@ -40,12 +41,14 @@ class Passage final : public KktSolver {
   bool holds_at(const Bodies& bodies) const;
   /// Whether loops of a piece of the solver's are in a band.
   bool passes(int piece) const;
-  /// Whether a singular configuration lay ahead, or behind, when rows were looked at last.
-  bool watching() const { return watching_; }
+  /// Whether a singular configuration lay ahead, or behind, when rows were looked at last; not one that only seemed to, because
+  /// no branch leads through it.
+  bool watching() const;
   /// Changes whenever the equations do.
   long version() const { return version_; }
-  /// Whether a band was wanted for the present step and could not be built: all rows are solved.
-  bool failing() const;
+  /// How the present step goes through a singular configuration of a group.
+  Through through(std::size_t group) const;
+  LedOver led_over() const;
 
   using Level = PassagePart::Level;
   void set_level(Level level) { level_ = level; }
@@ -74,11 +77,11 @@ class Passage final : public KktSolver {
     LoopWork work;
     LoopRank here;
     VecX t;
-    double budget = 0;  // how far its bodies may move without meeting a singular configuration
-    double sine = 1;    // of the weakest row of its part, before the last step
-    bool near = true;   // has to be looked at
-    bool failing = false;
-    bool rests = false;  // begins at rest in a band
+    double budget = 0;     // how far its bodies may move without meeting a singular configuration
+    double sine = 1;       // of the weakest row of its part, before the last step
+    bool near = true;      // has to be looked at
+    bool failing = false;  // a band was wanted for the present step, and could not be built
+    bool rests = false;    // begins at rest in a band
   };
   void learn_rank(std::size_t group);
   Branch* passing(std::size_t group);

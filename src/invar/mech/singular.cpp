@@ -193,7 +193,7 @@ double Singularities::when(const Branch& branch, double x, double from, double t
 Singularities::Found Singularities::locate(std::size_t group, const Look& a, const Look& b, int directions, double from,
                                            double to, const Between& between) {
   const int regular = groups_[group].regular;
-  Found out{group, regular - directions, {0.5 * (from + to), false, 0, 0, loops_.groups()[group].joint()}};
+  Found out{group, regular - directions, {0.5 * (from + to), false, 0, 0, loops_.groups()[group].joint(), group}};
   Branch branch;
   branch.group = group, branch.rank = regular, branch.q0 = a.q;
   loops_.difference(group, a.q, b.q, branch.t);
@@ -290,6 +290,27 @@ void Singularities::look_at_direction(std::size_t g, double reach) {
   if (turned_off(g, w.came_in, tangent(w.next)) && !branch_leads(g, w.next.q)) left_.push_back(loops_.groups()[g].joint());
 }
 
+// Where fewer directions are lost than have crossed, others cross elsewhere in the step: each half is looked at by itself.
+void Singularities::find_crossings(std::size_t group, const Look& a, const Look& b, double from, double to, double distance,
+                                   const Between& between) {
+  const int directions = crossed(group, a, b.q);
+  if (directions == 0) return;
+  Found found = locate(group, a, b, directions, from, to, between);
+  if (found.crossing.located && groups_[group].regular - found.rank < directions && (to - from) * distance > kLocatedSigma) {
+    const double middle = 0.5 * (from + to), budget = groups_[group].budget;
+    Look half;
+    between(middle, between_);
+    look(group, between_, half);
+    groups_[group].budget = budget;
+    if (half.rank.sigma > kLocatedSigma) {
+      find_crossings(group, a, half, from, middle, distance, between);
+      find_crossings(group, half, b, middle, to, distance, between);
+      return;
+    }
+  }
+  found_.push_back(std::move(found));
+}
+
 void Singularities::look_through(std::size_t g, const Bodies& now, double distance, const Between& between) {
   Watched& w = groups_[g];
   if (!w.fresh) look(g, before_, w.reference);
@@ -301,8 +322,7 @@ void Singularities::look_through(std::size_t g, const Bodies& now, double distan
     look(g, i < parts ? between_ : now, w.next);
     // What follows a state that stands in a singular configuration is compared with the last regular one.
     if (w.regular == 0 || !(w.next.rank.sigma > kLocatedSigma)) continue;
-    if (const int directions = crossed(g, w.reference, w.next.q); directions > 0)
-      found_.push_back(locate(g, w.reference, w.next, directions, from, to, between));
+    find_crossings(g, w.reference, w.next, from, to, distance, between);
     // Nearer to a singular configuration than the way that was gone: a motion that turns there has not resolved its own.
     look_at_direction(g, 2 * (to - from) * distance);
     std::swap(w.reference, w.next);

@@ -32,6 +32,7 @@ class Singularities {
     bool located;        ///< the configuration was found on the branch; otherwise its rank is not known
     int rank, freedoms;  ///< of all rows, counted there
     int joint;           ///< one on the loops that cross
+    std::size_t group;   ///< these loops, as a group of Loops
     /// Where it was located: the configuration, with velocities along the branch, and a basis of the motions that all rows of
     /// these loops allow there.
     Bodies there = {};
@@ -88,6 +89,8 @@ class Singularities {
   int crossed(std::size_t group, const Look& a, const VecX& q_b);
   void look_at_direction(std::size_t group, double reach);
   void look_through(std::size_t group, const Bodies& now, double distance, const Between& between);
+  void find_crossings(std::size_t group, const Look& a, const Look& b, double from, double to, double distance,
+                      const Between& between);
   Found locate(std::size_t group, const Look& a, const Look& b, int directions, double from, double to, const Between& between);
   double when(const Branch& branch, double x, double from, double to, const Between& between);
   void count(double distance, const Between& between);

@@ -17,6 +17,7 @@ namespace {
 constexpr double kMissed = 1e-5;  // of the work: accelerations along a branch are known to 1e-8
 
 constexpr double kUnbalanced = 1e-6;  // of the forces
+constexpr double kOnIt = 1e-5;        // of a step: crossings are located to 1e-8
 
 std::string_view name_of(const Model& model, int joint) {
   return joint < 0 ? std::string_view() : model.joints()[static_cast<std::size_t>(joint)].name;
@@ -45,6 +46,16 @@ std::string at_joint(const Model& model, int joint) {
 std::string held_weakly(const Model& model, const Singularities::Rigid& loops) {
   return fmt::format("loops{} leave no motion, but stand in or beside a singular configuration (sigma = {:.1e})",
                      at_joint(model, loops.joint), loops.sigma);
+}
+
+std::string without_a_band(Through through, const std::string& joint) {
+  const auto because = [&](const std::string& cause) { return cause + ": steps there solve all rows, and may lose energy"; };
+  if (through == Through::TooLarge)
+    return because(
+        fmt::format("loops{} belong to a part with more than {} freedoms, too large for a passage of the singular configuration",
+                    joint, kLargestPart));
+  if (through == Through::NoBranch) return because("no branch was found through the singular configuration" + joint);
+  return because(fmt::format("the singular configuration{} was not seen ahead of the step that crossed it", joint));
 }
 
 }  // namespace
@@ -141,14 +152,25 @@ void Watch::look_at_rank(Leg& leg, double t, const State& x) {
       return c.located ? fmt::format("{}, where rank is {} and mobility {}", what, c.rank, c.freedoms)
                        : what + ", which was not located: its rank was not counted";
     });
-    if (flows && now.not_passed)
-      notes_.happened(at, NoteKind::NotPassed, name_of(*leg.model, c.joint), 0, [&] {
-        return fmt::format(
-            "no branch was found through the singular configuration{}: steps there solve all rows, and may lose energy",
-            at_joint(*leg.model, c.joint));
-      });
+    if (const Through through = leg.formulation->through(c.group); flows && through != Through::Band)
+      notes_.happened(at, NoteKind::NotPassed, name_of(*leg.model, c.joint), static_cast<int>(through),
+                      [&] { return without_a_band(through, at_joint(*leg.model, c.joint)); });
     if (c.located) look_at_reactions(leg, t, x, c);
+    // Steps begin or end in the configuration itself where they land on it to rounding.
+    for (const double end : {0.0, 1.0})
+      if (Bodies bodies = leg.observer.bodies(); c.located && std::abs(c.theta - end) < kOnIt) {
+        between(end, bodies);
+        look_at_state(leg, t_ + end * (t - t_), x, bodies, c.joint);
+      }
   }
+  if (const LedOver led = leg.formulation->led_over(); flows && led.gap > 0)
+    if (const auto name = name_of(*leg.model, led.joint); notes_.count(NoteKind::NotPassed, name, -1) == 0)
+      notes_.happened(t_, NoteKind::NotPassed, name, -1, [&] {
+        return fmt::format(
+            "loops{} miss a singular configuration by {:.1e} of their length and are led straight on over the gap: "
+            "what follows may be another motion",
+            at_joint(*leg.model, led.joint), led.gap);
+      });
   if (!crossings.empty() && !leg.integrator->passes_singular() && left_.empty())
     left_ = fmt::format(
         "{} of order {} does not converge through singular configurations (one was passed before t = {:g} s): compare with "
@@ -195,6 +217,22 @@ void Watch::look_at_reactions(Leg& leg, double t, const State& x, const Singular
     return fmt::format("reactions grow without bound, like 1/sigma, towards the singular configuration{}",
                        at_joint(*leg.model, crossing.joint));
   });
+}
+
+void Watch::look_at_state(Leg& leg, double t, const State& x, const Bodies& bodies, int joint) {
+  if (!there_) there_.emplace(*leg.model, AugmentedOptions{.verdicts = false});
+  State state;
+  Evaluation e;
+  there_->set(bodies, state, x.wound);
+  e.bodies = bodies;
+  if (!there_->passes_at(e.bodies) || !there_->evaluate_bodies(x.wound, leg.system.load(t, bodies), e).ok()) return;
+  if (there_->unbalanced() > kUnbalanced)
+    notes_.happened(t, NoteKind::Reactions, name_of(*leg.model, joint), -1, [&] {
+      return fmt::format(
+          "a state stands in the singular configuration itself{}: no reactions balance it there, and those recorded are the "
+          "nearest",
+          at_joint(*leg.model, joint));
+    });
 }
 
 // Independent coordinates that soon no longer describe the motion.

@@ -39,6 +39,7 @@ class Watch {
   void look_at_rank(Leg& leg, double t, const State& x);
   void look_at_reactions(Leg& leg, double t, const State& x, const Singularities::Crossing& crossing);
   void look_at_coordinates_end(const Leg& leg, double t);
+  void look_at_state(Leg& leg, double t, const State& x, const Bodies& bodies, int joint);
   void look_at_tendons(const Leg& leg, double t);
   void look_at_coordinates(const Leg& leg, double t);
   /// A freedom with stops, as it was after the last step.

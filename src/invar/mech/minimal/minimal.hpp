@@ -30,6 +30,8 @@ class Minimal final : public Formulation {
   Verdict settle(State& x) override;
   double prepare_step(const State& x, double h, bool whole) override;
   long equations() const override { return unreduced_.equations(); }
+  Through through(std::size_t group) const override { return unreduced_.through(group); }
+  LedOver led_over() const override { return unreduced_.led_over(); }
   [[nodiscard]] bool adopt(const Change& change) override;
 
   /// A joint of loops that leave no motion and are held as they stand (-1: couplings only); nothing where none are.
