@@ -158,9 +158,9 @@ void rows_of_windows(const char* formulation, double bar) {
   }
 }
 
-// Milliseconds of one evaluation with all reactions, best of several. Two states by turns, less than rounding of a closed loop
-// apart: nothing of the one before can be used again.
-double evaluation_of(const ModelPointer& model) {
+// Milliseconds of the accelerations of one state, or of all that an evaluation tells (reactions of least norm, too), best of
+// several. Two states by turns, less than rounding of a closed loop apart: nothing of the one before can be used again.
+double evaluation_of(const ModelPointer& model, bool reactions) {
   Augmented formulation(*model, {.verdicts = false});
   const auto start = state_at(formulation, Start(*model));
   if (!start) return std::nan("");
@@ -168,26 +168,31 @@ double evaluation_of(const ModelPointer& model) {
   x[1].q[0] += 1e-13;
   const Load load(*model);
   Evaluation e;
+  Rate rate;
   double best = std::numeric_limits<double>::infinity();
   for (int k = 0; k < 40; ++k) {
     const double began = now();
-    if (!formulation.evaluate(x[k % 2], load, e).ok()) return std::nan("");
+    if (!(reactions ? formulation.evaluate(x[k % 2], load, e) : formulation.rate(x[k % 2], load, rate)).ok()) return std::nan("");
     if (k > 1) best = std::min(best, 1e3 * (now() - began));
   }
   return best;
 }
 
-// By evaluations: watching for singular configurations would hide what they cost. Its decompositions are dense, of up to 160
+// By what a step evaluates: watching for singular configurations would hide it. Its decompositions are dense, of up to 160
 // freedoms: those of the smaller net make its steps dearer than those of the larger one, which is not watched.
 void nets() {
-  double ms[2][2];
-  for (const int ideal : {0, 1}) {
-    for (const int k : {8, 16}) ms[ideal][k / 16] = evaluation_of(build(testing::net_of_rods(k, ideal ? 0 : kAboutAxis)));
-    judge(fmt::format("augmented, net 16 x 16 over 8 x 8, {}, evaluations", ideal ? "ideal" : "regular"),
-          ms[ideal][1] / ms[ideal][0], "", 6.5);
+  for (const bool reactions : {false, true}) {
+    const char* const what = reactions ? "accelerations and reactions" : "accelerations";
+    double ms[2][2];
+    for (const int ideal : {0, 1})
+      for (const int large : {0, 1})
+        ms[ideal][large] = evaluation_of(build(testing::net_of_rods(8 << large, ideal ? 0 : kAboutAxis)), reactions);
+    judge(fmt::format("augmented, net 16 x 16 over 8 x 8, regular, {}", what), ms[0][1] / ms[0][0], "", 6.5);
+    judge(fmt::format("augmented, net 16 x 16 over 8 x 8, ideal, {}", what), ms[1][1] / ms[1][0], "", 6.5);
+    for (const int large : {0, 1})
+      judge(fmt::format("augmented, net {0} x {0}, ideal over regular, {1}", 8 << large, what), ms[1][large] / ms[0][large], "",
+            1.3);
   }
-  for (const int k : {0, 1})
-    judge(fmt::format("augmented, net {0} x {0}, ideal over regular, evaluations", 8 << k), ms[1][k] / ms[0][k], "", 1.3);
 }
 
 void trees() {
