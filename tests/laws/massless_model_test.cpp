@@ -8,6 +8,8 @@
 
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
+#include "invar/mech/spanning_tree.hpp"
+#include "invar/mech/tree_solver.hpp"
 #include "support/agreement.hpp"
 #include "support/campaign.hpp"
 #include "support/newton_euler.hpp"
@@ -141,6 +143,35 @@ TEST(MasslessBodies, WorkExactlyWhereInertiaIsDefiniteOnWhatMoves) {
   }
   EXPECT_GE(std::min(definite, idle), cases(120) / 12);
   EXPECT_LE(unclear, cases(120) / 20);
+}
+
+// Elimination from the leaves passes directions without inertia on as it does all others: trees cost what they cost with regular
+// bodies, one elimination, and the fronts are not asked.
+TEST(TreesOfIdleBodies, AreSolvedByOneEliminationWhereverInertiaIsDefinite) {
+  int definite = 0, idle = 0;
+  for (int i = 0; i < cases(120); ++i) {
+    MechanismOptions o;
+    o.bodies = 3 + i % 8, o.mass_ratio = 10, o.passive = false;
+    const std::uint64_t at = seed(15000) + static_cast<std::uint64_t>(i);
+    Sample s = random_sample(at, o);
+    Random random(at, 1);
+    for (BodySpec& b : s.mechanism.spec.bodies) {
+      if (random.chance(0.3)) b.inertia.I_C.setZero(), ++idle;  // a point
+      if (random.chance(0.3)) b.inertia = Inertia{}, ++idle;
+    }
+    s.model = build(s.mechanism.spec);
+    if (!(definiteness(s) > 1e-8)) continue;
+    ++definite;
+    const Scales scales = scales_of(s.model);
+    TreeSolver tree(s.model, scales, whole_piece(s.model), spanning_tree(s.model));
+    Accelerations accelerations(s.model.bodies().size());
+    std::vector<Wrench> reactions(s.model.joints().size());
+    const Verdict verdict =
+        tree.solve(s.bodies, KktInput{.port = &s.load.port, .efforts = &s.load.efforts}, accelerations, reactions);
+    EXPECT_TRUE(verdict.ok()) << name(verdict.status) << " seed " << at << ": " << describe(s.mechanism.spec);
+  }
+  EXPECT_GE(definite, cases(120) / 6);
+  EXPECT_GE(idle, cases(120));
 }
 
 }  // namespace

@@ -99,6 +99,42 @@ ModelSpec windows(int n, double about) {
   return out;
 }
 
+ModelSpec net_of_rods(int k, double about) {
+  ModelSpec out;
+  out.name = fmt::format("net of {0} x {0} windows", k);
+  out.gravity = {0, -9.81, 0};
+  Random random(3);
+  const auto nodes = static_cast<std::size_t>((k + 1) * (k + 1));
+  std::vector<Vec3> node(nodes), start;  // start: per rod
+  for (std::size_t i = 0; i < nodes; ++i)
+    node[i] = Vec3(static_cast<int>(i) % (k + 1) + random.uniform(-0.2, 0.2),
+                   static_cast<int>(i) / (k + 1) + random.uniform(-0.2, 0.2), 0);
+  std::vector<int> first(nodes, -1);  // rod
+  const auto meet = [&](std::size_t n, int rod) {
+    if (int& one = first[n]; one < 0) {
+      one = rod;
+    } else {
+      const std::size_t i = static_cast<std::size_t>(one), j = static_cast<std::size_t>(rod);
+      out.joints.push_back(hinge(fmt::format("h{}", out.joints.size()), out.bodies[i].name, out.bodies[j].name,
+                                 at(node[n] - start[i]), at(node[n] - start[j])));
+    }
+  };
+  const auto join = [&](std::size_t from, std::size_t to) {
+    const int i = static_cast<int>(out.bodies.size());
+    out.bodies.push_back(rod(fmt::format("rod{}", i), node[to] - node[from], about));
+    start.push_back(node[from]);
+    if (i == 0) out.joints.push_back(hinge("foot", "world", "rod0", at(node[from]), {}));
+    meet(from, i), meet(to, i);
+  };
+  for (int y = 0; y <= k; ++y)
+    for (int x = 0; x <= k; ++x) {
+      const auto n = static_cast<std::size_t>(y * (k + 1) + x);
+      if (x < k) join(n, n + 1);
+      if (y < k) join(n, n + static_cast<std::size_t>(k) + 1);
+    }
+  return out;
+}
+
 ModelSpec hinge_chain(int n) {
   ModelSpec out;
   out.name = fmt::format("chain of {}", n);

@@ -24,6 +24,10 @@ ModelSpec sarrus(double angle, double stiffness);
 /// IFToMM A02: n windows of uniform rods of 1 m and 1 kg, `about` kg m² about their own axes (0: ideal rods). Mobility 1.
 ModelSpec windows(int n, double about);
 
+/// k x k windows of uniform rods of 1 kg in the plane z = 0, between nodes up to 0.2 m beside a grid of 1 m; at a node all rods
+/// are hinged to the first one, and the first rod to the ground. Mobility 2 k.
+ModelSpec net_of_rods(int k, double about);
+
 /// Four-bar in the plane z = 0 with hinges a (crank), b, c, d (rocker), some `scale` m long. The crank turns all the way round:
 /// it and the longest side are shorter together than the two others (Grashof).
 ModelSpec crank_rocker(Random& random, double scale);

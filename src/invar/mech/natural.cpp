@@ -18,7 +18,7 @@ Natural::Natural(const Model& model, const NaturalOptions& options)
       coordinates_(model, options.flat),
       forces_(coordinates_),
       equations_(coordinates_),
-      unreduced_(model),
+      unreduced_(model, AugmentedOptions{.verdicts = options.verdicts}),
       bodies_(model.bodies().size()),
       moving_(model.bodies().size()),
       accelerations_(model.bodies().size()),

@@ -10,6 +10,7 @@ struct NaturalOptions {
   bool project =
       true;          ///< settle() moves every step's end back onto position and velocity constraints (flows; steppers need not)
   bool flat = true;  ///< a mechanism that cannot leave a plane takes the planar form
+  bool verdicts = true;  ///< as in AugmentedOptions
 };
 
 /// Paper C and its extension to space: redundant coordinates with constant mass and constraints of degree two,

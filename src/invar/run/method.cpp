@@ -71,8 +71,9 @@ std::optional<Objection> objection(const Method& method, const Model& model) {
 std::string default_integrator(const std::string& formulation) { return formulation == "natural" ? "conserving" : ""; }
 
 std::unique_ptr<Formulation> make_formulation(const Model& model, const Method& method, bool verdicts) {
-  if (method.formulation == "natural") return std::make_unique<Natural>(model, NaturalOptions{.project = method.project});
-  if (method.formulation == "minimal") return std::make_unique<Minimal>(model);
+  if (method.formulation == "natural")
+    return std::make_unique<Natural>(model, NaturalOptions{.project = method.project, .verdicts = verdicts});
+  if (method.formulation == "minimal") return std::make_unique<Minimal>(model, MinimalOptions{.verdicts = verdicts});
   AugmentedOptions options;
   options.project = method.project;
   options.verdicts = verdicts;

@@ -41,8 +41,7 @@ std::string default_integrator(const std::string& formulation);
 /// The formulations that exist.
 const std::vector<std::string>& formulation_names();
 
-/// The formulation of a method without objection; `verdicts`: whether evaluations of the unreduced one say which reactions are
-/// determined.
+/// The formulation of a method without objection; `verdicts`: whether its evaluations say which reactions are determined.
 std::unique_ptr<Formulation> make_formulation(const Model& model, const Method& method, bool verdicts = true);
 
 }  // namespace invar

@@ -31,10 +31,10 @@ constexpr double kSoonBadly = 0.1;
 
 }  // namespace
 
-Minimal::Minimal(const Model& model)
+Minimal::Minimal(const Model& model, const MinimalOptions& options)
     : Formulation(model),
       tree_(model),
-      unreduced_(model, AugmentedOptions{.project = false}),
+      unreduced_(model, AugmentedOptions{.project = false, .verdicts = options.verdicts}),
       bodies_(model.bodies().size()),
       accelerations_(model.bodies().size()),
       reactions_(model.joints().size()),

@@ -5,6 +5,10 @@
 
 namespace invar {
 
+struct MinimalOptions {
+  bool verdicts = true;  ///< as in AugmentedOptions
+};
+
 /// Paper B: an ordinary differential equation in the degrees of freedom, closed chains included.
 /// State: q, v are coordinates and rates of all joints of a spanning tree (JointTree). The independent ones are integrated; the
 /// others follow from them exactly at every evaluation and are kept as the place where that search starts.
@@ -15,7 +19,7 @@ namespace invar {
 /// does a step in which freedoms that depend turn back because those that drive them do.
 class Minimal final : public Formulation {
  public:
-  explicit Minimal(const Model& model);
+  explicit Minimal(const Model& model, const MinimalOptions& options = {});
 
   using Formulation::set;
   void set(const Bodies& bodies, State& x, const VecX& turns) override;
