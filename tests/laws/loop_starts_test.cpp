@@ -268,6 +268,11 @@ TEST(LoopStarts, OfCouplingsFollowTheDrivenJointThatIsNamed) {
     s.start.named.assign(3, false);
     s.start.named[2] = true;
     s.start.joints.q[2] = q[2], s.start.joints.v[2] = v[2];
+    if (k % 2 == 1) {  // its rate by that of the first joint
+      s.start.no_place = s.start.no_rate = std::vector<bool>(3, false);
+      s.start.no_rate[2] = s.start.no_place[0] = s.start.named[0] = true;
+      s.start.joints.v[2] = 0, s.start.joints.v[0] = rate;
+    }
     s.start.joints.name(model, s.start.named);
     const std::string what = fmt::format("case {}", k);
     begun_bodies(s, what);
@@ -281,6 +286,54 @@ TEST(LoopStarts, OfCouplingsFollowTheDrivenJointThatIsNamed) {
       EXPECT_NEAR(e.v[j], v[j], 1e-9 * (1 + std::abs(v[j]))) << what << ", joint " << j;
     }
   }
+}
+
+// A joint of a loop is named by its place, another one by its rate alone: the latter is where the loop has it, not where
+// [initial] does, at the rate that is named.
+TEST(LoopStarts, OfJointsNamedByRatesAloneAreWhereTheOthersPutThem) {
+  Random random(seed(9960));
+  int judged = 0;
+  for (int k = 0; k < cases(40); ++k) {
+    const double scale = std::pow(10, random.uniform(-3, 3)), angle = random.uniform(-3, 3), rate = random.uniform(-2, 2);
+    ModelSpec spec = crank_rocker(random, scale);
+    spec.initial = {{"a", {angle + random.uniform(-0.5, 0.5)}}};
+    Scenario s;
+    s.spec = std::make_shared<const ModelSpec>(spec);
+    s.model = std::make_shared<const Model>(build(spec));
+    const Model& model = *s.model;
+    const Joint& rocker = model.joints()[3];
+    s.start = Start(model);
+    s.start.named.assign(model.joints().size(), false);
+    s.start.no_place = s.start.no_rate = s.start.named;
+    s.start.named[0] = s.start.no_rate[0] = true;
+    s.start.joints.q[0] = angle;
+    s.start.joints.name(model, s.start.named);
+    // Where the crank alone puts the rocker, and whether that is near a dead centre, where its rate says little.
+    Augmented formulation(model);
+    const auto by_crank = state_at(formulation, s.start);
+    ASSERT_TRUE(by_crank) << "case " << k;
+    Start turning = s.start;
+    turning.no_rate[0] = false, turning.joints.v[0] = 1;
+    const auto turned = state_at(formulation, turning);
+    ASSERT_TRUE(turned) << "case " << k;
+    VecX q, v, at, rates;
+    Bodies there;
+    formulation.bodies(*turned, there);
+    joint_coordinates(model, there, q, v);
+    if (std::abs(v[rocker.v0]) < 0.05) continue;
+    ++judged;
+    s.start.named[3] = s.start.no_place[3] = true;
+    s.start.joints.v[rocker.v0] = rate;
+    s.start.joints.name(model, s.start.named);
+    for (const Bodies& bodies : begun_bodies(s, fmt::format("case {}", k))) {
+      joint_coordinates(model, bodies, at, rates);
+      EXPECT_NEAR(nearest_turn(at[0], angle), angle, 1e-9) << "case " << k;
+      EXPECT_NEAR(nearest_turn(at[rocker.q0], q[rocker.q0]), q[rocker.q0], 1e-9) << "case " << k;
+      EXPECT_NEAR(rates[rocker.v0], rate, 1e-9) << "case " << k;
+      EXPECT_NEAR(rates[0], rate / v[rocker.v0], 1e-9 / std::abs(v[rocker.v0]) + 1e-9 * std::abs(rates[0])) << "case " << k;
+    }
+  }
+  EXPECT_GT(judged, cases(40) / 2);
 }
 
 /// A nut on a sleeve (angle, displacement) and a thread of the same axis: one freedom.
