@@ -111,5 +111,50 @@ TEST(GapingJoints, AreToldInOneSentence) {
   EXPECT_GT(closed, cases(12) / 2);
 }
 
+// Two wheels on their axles, one of which drives the other by a cubic map: nothing but the coupling can gape.
+TEST(GapingCouplings, AreToldInOneSentence) {
+  Random random(seed(9400));
+  int gaping = 0, closed = 0;
+  for (int k = 0; k < cases(12); ++k) {
+    ModelSpec spec;
+    for (const char* name : {"driving", "driven"}) {
+      BodySpec body;
+      body.name = name, body.inertia = random_inertia(random, random.uniform(1, 3), 0.3);
+      body.inertia.p_BC.setZero();
+      JointSpec axle;
+      axle.name = body.name + "_axle", axle.kind = JointKind::Revolute, axle.child = body.name, axle.axis = random_unit(random);
+      spec.bodies.push_back(body), spec.joints.push_back(axle);
+    }
+    CouplingSpec cam;
+    cam.name = "cam", cam.of = "driving_axle", cam.joint = "driven_axle";
+    cam.coefficients = {random.uniform(-1, 1), 1, random.uniform(0.2, 0.5), random.uniform(0.2, 0.5)};
+    spec.couplings = {cam};
+    for (const double h : {0.1, 1e-3}) {
+      Scenario s;
+      set_model(s, spec);
+      s.start = Start(*s.model);
+      s.start.named = {true, false};
+      s.start.joints.v[0] = 3;
+      s.start.joints.name(*s.model, s.start.named);
+      s.method.step = h, s.method.project = false, s.end_time = 1.5;
+      const auto out = run(s);
+      ASSERT_TRUE(out) << out.error().text();
+      if (out->end != Outcome::End::Finished) continue;
+      const double gap = metric(*out, "joint_gap");
+      const bool told = has(out->unresolved, "coupling 'cam' is off by ");
+      if (gap > 2e-3) {
+        EXPECT_TRUE(told) << k << ": " << gap << " " << out->unresolved;
+        ++gaping;
+      }
+      if (gap < 5e-4) {
+        EXPECT_FALSE(told) << k << ": " << gap << " " << out->unresolved;
+        ++closed;
+      }
+    }
+  }
+  EXPECT_GT(gaping, cases(12) / 3);
+  EXPECT_GT(closed, cases(12) / 2);
+}
+
 }  // namespace
 }  // namespace invar::testing

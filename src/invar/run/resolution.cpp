@@ -156,6 +156,16 @@ void Resolution::look_at_gaps(const Leg& leg, double t) {
         gap_.what = fmt::format("joint '{}' gapes by {:.3g} {}", joint.name, std::abs(r[i]), i < angles ? "rad" : "m");
     }
   }
+  for (int c = 0; c < static_cast<int>(model.couplings().size()); ++c) {
+    const Coupling& coupling = model.couplings()[static_cast<std::size_t>(c)];
+    const Joint& driven = model.joints()[static_cast<std::size_t>(coupling.joint)];
+    const bool turn = turns(driven.kind, coupling.freedom);
+    const double off = std::abs(coupling_residual(model, c, leg.observer.q()));
+    const double part = off / (turn ? 1 : size_at(model, driven));
+    if (!(part > gap_.value)) continue;
+    gap_.value = part, gap_.t = t;
+    if (part > kGap) gap_.what = fmt::format("coupling '{}' is off by {:.3g} {}", coupling.name, off, turn ? "rad" : "m");
+  }
 }
 
 std::string Resolution::sentence(const Tally& tally, const std::string& further) const {
