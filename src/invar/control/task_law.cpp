@@ -284,7 +284,7 @@ std::string TaskLaw::cannot() const {
     const Task& task = spec_.tasks[static_cast<std::size_t>(k)];
     const std::string& name = task.name;
     if (k == 0)
-      return fmt::format("task '{}' asks for {} rates, of which the mechanism can have {} at a time; {}", name, rows, met,
+      return fmt::format("task '{}' asks for {} rates, of which the mechanism can have {} at this start; {}", name, rows, met,
                          task.position && task.attitude ? "follow position or attitude alone"
                                                         : "give its freedoms references under a law in freedoms");
     return fmt::format(
