@@ -93,7 +93,7 @@ struct Table {
   Table(Water water, std::uint64_t at, double most_observer) {
     AdviseOptions o;
     o.controller = "arm", o.after = 4;
-    o.ways = whole() ? loop_ways(true) : std::vector<LoopWay>{kIntegral, {Knows::Identified, true, true}, kLearnedIntegral};
+    o.ways = whole() ? loop_ways(true, true) : std::vector<LoopWay>{kIntegral, {Knows::Identified, true, true}, kLearnedIntegral};
     o.budget = whole() ? 90 : 16;
     o.threads = 2;
     o.most_observer = most_observer;
