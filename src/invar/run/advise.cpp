@@ -300,7 +300,8 @@ Result<Advice> advise(const MakeLoop& make, const AdviseOptions& options) {
         fmt::format("the run lasts {:g} s, of which {:g} s are for settling: nothing is left to judge", span, options.after),
         first->path);
   for (const LoopWay& way : options.ways)
-    if (const auto made = make(way, {}); !made && way.knows == LoopWay::Knows::Identified) return tl::unexpected(made.error());
+    if (way.knows == LoopWay::Knows::Identified && !way.integral && !way.observer)
+      if (const auto made = make(way, {}); !made) return tl::unexpected(made.error());
   const double answer = answer_of(*first, options.controller);
   Advice out;
   out.loops.resize(options.ways.size());
