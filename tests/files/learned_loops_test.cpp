@@ -206,11 +206,10 @@ TEST(LearnedLoops, SayThatTheNominalModelIsAnotherOne) {
     EXPECT_TRUE(write_learned_file(w.folder / "other.json", other));
     const auto s = parse_scenario(scenario(task("learned = { file = 'other.json' }")), w.place());
     EXPECT_TRUE(s) << (s ? "" : s.error().text());
-    std::string all;
-    // Calibration refuses to write into a file what it would be said of here.
-    if (s) EXPECT_EQ(s->controllers[0].learned_elsewhere.empty(), other_number(other, *s->model).empty());
-    if (s) all = fmt::format("{}", fmt::join(s->controllers[0].law(*s->controllers[0].nominal)->notes(), "; "));
-    return all;
+    if (!s) return std::string();
+    // What is said here is what calibration refuses.
+    EXPECT_EQ(s->controllers[0].learned_elsewhere, other_number(other, *s->model));
+    return fmt::format("{}", fmt::join(s->controllers[0].law(*s->controllers[0].nominal)->notes(), "; "));
   };
   const auto expect = [&](const char* words, auto&& change) {
     const std::string said = remarks(change);
