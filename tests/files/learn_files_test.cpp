@@ -372,20 +372,17 @@ TEST(DataSets, VelocitiesThatJointsForbidAreRefusedOrSaid) {
   }
   Random random(17460);
   const auto drawn = [&] { return Vec3(random.normal(), random.normal(), random.normal()); };
-  const auto noisy = [&](double size, bool moving) {
-    return changed([&, size, moving](DataSample& s) {
-      for (BodyState& x : s.bodies) {
-        if (!moving) x.v_WC.setZero(), x.w_WB.setZero();
-        x.v_WC += size * drawn(), x.w_WB += size * drawn();
-      }
-    });
-  };
   double fastest = 0;
   for (const DataRun& run : w.data.runs) fastest = std::max(fastest, torn(run, w.model).moving);
-  const std::string note = said(noisy(0.05 * fastest, true));
+  const std::string note = said(changed([&](DataSample& s) {
+    for (BodyState& x : s.bodies) x.v_WC += 0.05 * fastest * drawn(), x.w_WB += 0.05 * fastest * drawn();
+  }));
   EXPECT_NE(note.find("second: joints forbid"), std::string::npos) << note;
   EXPECT_EQ(note.find("torn open"), std::string::npos) << note;
-  const DataSet still = noisy(1e-3 * fastest, false);
+  DataSet still = w.data;
+  for (DataRun& run : still.runs)
+    for (DataSample& s : run.samples)
+      for (BodyState& x : s.bodies) x.v_WC = 1e-3 * fastest * drawn(), x.w_WB = 1e-3 * fastest * drawn();
   const Torn t = torn(still.runs[1], w.model);
   EXPECT_GT(t.forbidden, 0.5 * t.moving) << "noise alone";
   EXPECT_EQ(said(still).find("forbid"), std::string::npos) << said(still);

@@ -273,8 +273,7 @@ TEST(LearnedLoops, KnowAxesAndKindsOfJoints) {
     back.joints[0].axis = -spec.joints[0].axis, slides.joints[0].kind = JointKind::Prismatic;
     reversed += other_number(*learned, build(back)).find("along other axes") != std::string::npos;
     const auto refused = LearnedLoad::build(std::make_shared<const Model>(build(slides)), learned);
-    ASSERT_FALSE(refused);
-    slid += refused.error().what.find("joint 'hinge' is prismatic here and was revolute") != std::string::npos;
+    slid += !refused && refused.error().what.find("joint 'hinge' is prismatic here and was revolute") != std::string::npos;
   }
   EXPECT_EQ(reversed, cases(20));
   EXPECT_EQ(slid, cases(20));
