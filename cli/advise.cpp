@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "invar/io/scenario_file.hpp"
 #include "invar/io/text_file.hpp"
 #include "invar/learn/learned_in_loop.hpp"
+#include "invar/learn/terms.hpp"
 
 namespace invar::cli {
 namespace {
@@ -20,6 +22,21 @@ using Json = nlohmann::ordered_json;
 
 std::string cell(double x, const char* format = "{:.3g}") {
   return std::isfinite(x) ? fmt::format(fmt::runtime(format), x) : "-";
+}
+
+// What the [[control]] table says of the way that is taken.
+std::vector<std::string> table_of(const Advice& advice, const std::string& learned) {
+  if (advice.taken < 0) return {};
+  const AdvisedLoop& l = advice.loops[static_cast<std::size_t>(advice.taken)];
+  std::vector<std::string> out = {
+      fmt::format("gains = {{ rate = {:.4g} }}", l.gains.damping),
+      fmt::format("rates = {{ position = {:.4g}, attitude = {:.4g} }}", l.gains.error, 2 * l.gains.error)};
+  if (l.way.integral) out.push_back(fmt::format("integral = {{ rate = {:.4g} }}", l.gains.integral));
+  if (l.way.observer) out.push_back(fmt::format("observer = {{ rate = {:.4g} }}", l.gains.observer));
+  if (l.way.knows != LoopWay::Knows::Nominal)
+    out.push_back(fmt::format("learned = {{ file = \"{}\"{} }}", learned,
+                              l.way.knows == LoopWay::Knows::Identified ? ", load = false" : ""));
+  return out;
 }
 
 }  // namespace
@@ -40,7 +57,9 @@ Result<Advised> advise_on(const AdviseArguments& args, const Learned& learned, c
   choices.learned = std::filesystem::absolute(path).string();
   AdviseOptions options;
   options.controller = *controller, options.after = choices.after, options.budget = args.budget, options.threads = args.threads;
-  options.ways = loop_ways(learned.learned);
+  const bool loaded =
+      std::any_of(learned.terms.begin(), learned.terms.end(), [](const TermSpec& t) { return !is_of_joints(t.kind); });
+  options.ways = loop_ways(learned.learned, learned.learned && loaded);
   // No observer is faster than ticks can show.
   for (const ControllerSpec& c : scenario->controllers)
     if (c.name == *controller && c.period > 0) options.most_observer = 1 / c.period;
@@ -59,8 +78,13 @@ Result<Advised> advise_on(const AdviseArguments& args, const Learned& learned, c
   line.clear();
   if (!advice) return tl::unexpected(advice.error());
   const bool guessed = scenario->flow && !scenario->flow->is_measured() && sees_flow(learned.terms);
-  const std::string words = sentence(*advice, guessed);
-  return Advised{std::move(*advice), words};
+  std::string words = sentence(*advice, guessed);
+  if (learned.learned && !loaded)
+    words +=
+        "; the learned model has no load beyond what joints do, so all of it is what was identified, and 'learned' was not "
+        "tried";
+  std::vector<std::string> table = table_of(*advice, path);
+  return Advised{std::move(*advice), std::move(words), std::move(table)};
 }
 
 void print_advice(const Advised& advised) {
@@ -75,13 +99,19 @@ void print_advice(const Advised& advised) {
           cell(l.gains.damping), cell(l.gains.error), l.way.integral ? cell(l.gains.integral) : "-",
           l.way.observer ? cell(l.gains.observer) : "-", cell(l.shown().remainder));
   }
-  print("{}\n", advised.words);
+  print("  remainder: the largest |e|_A after settling, N/sqrt(kg), which `invar calibrate` bounds\n{}\n", advised.words);
+  if (advised.table.empty()) return;
+  print(
+      "in the [[control]] table, without 'rates' in its tasks and other lines of these names; a bound that was found with other "
+      "gains is void then:\n");
+  for (const std::string& line : advised.table) print("    {}\n", line);
 }
 
 Json to_json(const Advised& advised) {
   Json out = {{"advice", advised.words}, {"interrupted", advised.advice.interrupted}};
   out["take"] = advised.advice.taken >= 0 ? Json(advised.advice.loops[static_cast<std::size_t>(advised.advice.taken)].way.name())
                                           : Json(nullptr);
+  out["control_table"] = advised.table;
   out["error_unit"] = advised.advice.turns ? "rad" : "m";
   Json& ways = out["ways"] = Json::array();
   for (const AdvisedLoop& l : advised.advice.loops) {

@@ -17,6 +17,7 @@ struct AdviseArguments {
 struct Advised {
   Advice advice;
   std::string words;
+  std::vector<std::string> table;  ///< lines of a [[control]] table; empty where nothing is taken
 };
 
 /// Searches gains for every way to control that scenario, with progress and Ctrl-C. A model that learned nothing leaves the

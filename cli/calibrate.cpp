@@ -36,7 +36,7 @@ RemainderBound bound_of(const Calibration& found, double confidence) {
   return {.most = found.bound, .after = found.after, .confidence = confidence, .runs = static_cast<int>(found.scores.size())};
 }
 
-// The loop of all of them, for the bound that goes into the file.
+// The loop of all of them: a family has one, and so has a bound.
 Result<LoopFigures> loop_of(const Arguments& args) {
   Result<LoopFigures> out;
   for (const std::string& path : args.scenarios) {
@@ -44,10 +44,8 @@ Result<LoopFigures> loop_of(const Arguments& args) {
     if (!here) return here;
     if (&path == &args.scenarios.front()) out = *here;
     if (const std::string other = other_loop(*out, *here); !other.empty())
-      return fail(
-          ErrorKind::Scenario,
-          fmt::format("is another loop than that of {}, and a file has the bound of one: {}", args.scenarios.front(), other),
-          path);
+      return fail(ErrorKind::Scenario,
+                  fmt::format("is another loop than that of {}, and a bound is of one: {}", args.scenarios.front(), other), path);
   }
   return out;
 }
@@ -83,7 +81,14 @@ Result<void> drove_with(const std::string& file, const Scenario& s, const std::s
   for (const ControllerSpec& c : s.controllers) {
     if (!controller.empty() && c.name != controller) continue;
     std::error_code none;
-    if (!c.learned_file.empty() && std::filesystem::equivalent(c.learned_file, file, none)) continue;
+    if (!c.learned_file.empty() && std::filesystem::equivalent(c.learned_file, file, none)) {
+      if (c.learned_elsewhere.empty()) continue;
+      return fail(ErrorKind::Scenario,
+                  fmt::format("{} was learned on another nominal model than that of controller '{}': {}; learn anew with this "
+                              "one, or leave out --into",
+                              file, c.name, c.learned_elsewhere),
+                  s.path);
+    }
     return fail(
         ErrorKind::Scenario,
         fmt::format("controller '{}' does not take all of {}, so that its bound says nothing about loops that do: give it "
@@ -109,7 +114,7 @@ void calibrate_verb(const Arguments& args, Context& context) {
   if (!args.into.empty()) learned = read_learned_file(args.into);
   if (!learned) return report(learned.error(), context);
   Result<LoopFigures> loop;
-  if (!args.into.empty()) loop = loop_of(args);
+  if (!args.controller.empty() || family.front().controllers.size() == 1) loop = loop_of(args);
   if (!loop) return report(loop.error(), context);
   for (const Scenario& s : family)
     if (const auto fine = args.into.empty() ? Result<void>() : drove_with(args.into, s, args.controller); !fine)

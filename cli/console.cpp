@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "invar/io/output.hpp"
@@ -61,16 +62,23 @@ void add_model_verb(CLI::App& app, const char* name, const char* help, const cha
 
 std::string counted(std::size_t n, const char* one, const char* many) { return fmt::format("{} {}", n, n == 1 ? one : many); }
 
-CLI::Validator positive_number() {
+namespace {
+
+CLI::Validator number_from(double least, const char* wanted, const char* short_name) {
   return CLI::Validator(
-      [](std::string& text) {
+      [=](std::string& text) {
         char* end = nullptr;
         const double value = std::strtod(text.c_str(), &end);
-        const bool good = end != text.c_str() && *end == '\0' && value > 0 && std::isfinite(value);
-        return good ? std::string() : fmt::format("'{}' was given, a positive number is wanted", text);
+        const bool good = end != text.c_str() && *end == '\0' && value >= least && std::isfinite(value);
+        return good ? std::string() : fmt::format("'{}' was given, a {} is wanted", text, wanted);
       },
-      "positive");
+      short_name);
 }
+
+}  // namespace
+
+CLI::Validator positive_number() { return number_from(std::numeric_limits<double>::denorm_min(), "positive number", "positive"); }
+CLI::Validator no_negative_number() { return number_from(0, "number that is not negative", "not negative"); }
 
 void print_json(const nlohmann::ordered_json& json) {
   put(stdout, printable_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n");

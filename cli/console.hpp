@@ -35,6 +35,8 @@ std::string counted(std::size_t n, const char* one, const char* many);
 
 /// Refuses what is no positive number, with what was given and what is allowed.
 CLI::Validator positive_number();
+/// The same, or zero.
+CLI::Validator no_negative_number();
 
 /// Prints JSON, indented; bytes that are not UTF-8 are replaced.
 void print_json(const nlohmann::ordered_json& json);

@@ -304,7 +304,7 @@ void add_learn(CLI::App& app, Context& context) {
       ->capture_default_str();
   verb->add_option("--after", args->advise.after, "Settling time that errors are not judged in, s; default: half of the run")
       ->needs("--advise")
-      ->check(CLI::NonNegativeNumber);
+      ->check(no_negative_number());
   verb->add_flag("--json", args->json, "Print all coefficients with their deviations as JSON");
   verb->footer(
       "The learned model is written first. Then the same data are explained by less and by functions of World components, over\n"

@@ -86,7 +86,7 @@ void add_margin(CLI::App& app, Context& context) {
   verb->add_option("scenario", args->scenario, "Scenario file")->required();
   verb->add_option("--gain", args->options.gain, "Times the change of command")->check(positive_number())->capture_default_str();
   verb->add_option("--delay", args->options.delay, "More delay, s; whole ticks")
-      ->check(CLI::NonNegativeNumber)
+      ->check(no_negative_number())
       ->capture_default_str();
   verb->add_option("--within", args->options.within, "Time in which a disturbance must be forgotten, s")
       ->check(positive_number())

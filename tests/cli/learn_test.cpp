@@ -220,6 +220,55 @@ TEST(Learn, AdvisesWithWhatWasLearnedBesideAnObstacle) {
   EXPECT_EQ(loops["error_unit"], "m");
 }
 
+// What cannot be tried is refused before the search: a run without a margin or with nothing left to judge, another mechanism.
+TEST(Learn, RefusesAnAdviceThatCannotBe) {
+  const Swings s;
+  ASSERT_EQ(invar({"learn", s.folder / "learn.toml", "--no-compare"}).code, 0);
+  const auto refused = [&](const std::string& scenario, const char* after, const char* words) {
+    write_file(s.folder / "s.toml", scenario);
+    const Ended e = invar({"learn", s.folder / "learn.learned.json", "--advise", s.folder / "s.toml", "--after", after});
+    EXPECT_EQ(e.code, 2) << words;
+    EXPECT_EQ(e.out, "");
+    EXPECT_TRUE(has(e.err, words)) << e.err;
+  };
+  std::string brief = swung("");
+  brief.replace(brief.find("end = 2.2"), 9, "end = 1.5");
+  refused(brief, "1", "the run lasts 1.5 s, a disturbance is given 2 s to be forgotten");
+  refused(swung(""), "2.2", "the run lasts 2.2 s, of which 2.2 s are for settling");
+  refused(swung(""), "nan", "'nan' was given");
+  std::string model = read_file(s.folder / "model.toml");
+  model.replace(model.find("pivot"), 5, "wrist");
+  write_file(s.folder / "model.toml", model);
+  refused(swung(""), "1", "which the model has not");
+}
+
+// What is taken can be pasted: the same loop comes out. Without a load whole files are what was identified.
+TEST(Learn, AdvisesInLinesOfTheControlTable) {
+  const Swings s;
+  ASSERT_EQ(invar({"learn", s.folder / "learn.toml", "--no-compare"}).code, 0);
+  write_file(s.folder / "s.toml", swung(""));
+  const std::vector<std::string> args = {"learn", s.folder / "learn.learned.json", "--advise", s.folder / "s.toml", "--budget",
+                                         "4"};
+  const Ended e = invar(args);
+  ASSERT_EQ(e.code, 0) << e.err;
+  EXPECT_TRUE(has(e.out, "'learned' was not tried") && !has(e.out, "\nlearned")) << e.out;
+  const std::size_t at = e.out.find("    gains = { rate = ");
+  ASSERT_NE(at, std::string::npos) << e.out;
+  const std::string lines = e.out.substr(at);
+  const double error = std::stod(lines.substr(lines.find("position = ") + 11)),
+               attitude = std::stod(lines.substr(lines.find("attitude = ") + 11));
+  EXPECT_NEAR(attitude, 2 * error, 2e-3 * attitude);
+  EXPECT_TRUE(has(e.out, "a bound that was found with other gains is void")) << e.out;
+  const Ended run = invar({"run", "-o", s.folder / "out", "--force", [&] {
+                             write_file(s.folder / "pasted.toml", swung(lines));
+                             return s.folder / "pasted.toml";
+                           }()});
+  EXPECT_EQ(run.code, 0) << lines << run.err;
+  std::vector<std::string> as_json = args;
+  as_json.push_back("--json");
+  EXPECT_EQ(json::parse(invar(as_json).out)["loops"]["ways"].size(), 8u);
+}
+
 // Where attitudes alone are followed errors are angles.
 TEST(Learn, AdvisesInRadiansWhereAttitudesAreFollowed) {
   const Folder folder;

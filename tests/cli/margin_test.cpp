@@ -161,6 +161,17 @@ TEST(CalibrateVerb, RefusesAFamilyThatSettlesForDifferentTimes) {
   EXPECT_TRUE(has(e.err, "settling takes 0.6 s here and 0.5 s in")) << e.err;
 }
 
+// Loops with other gains are no family, with a learned model or without.
+TEST(CalibrateVerb, RefusesAFamilyOfSeveralLoops) {
+  const Folder folder;
+  const std::string one = written(folder, "one.toml", pendulum(15, "bound = { after = 0.5 }")),
+                    two = written(folder, "two.toml", pendulum(15, "bound = { after = 0.5 }\nobserver = { rate = 5 }"));
+  const Ended e = invar({"calibrate", one, two, "--confidence", "0.5"});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_EQ(e.out, "") << "said before the first run";
+  EXPECT_TRUE(has(e.err, "two.toml: is another loop") && has(e.err, "observer.rate is not told there and 5 here")) << e.err;
+}
+
 // A learned model of the pendulum that changes nothing about it.
 std::string learned_pendulum(const Folder& folder, const char* name) {
   EXPECT_TRUE(write_learned_file(folder / name, *learned_by_hand(*read_model_file(source_path("models/pendulum.toml")), {}, {})));
@@ -211,6 +222,16 @@ TEST(CalibrateVerb, WritesNoBoundOfOtherLoopsIntoALearnedModel) {
     EXPECT_TRUE(has(e.err, "bad.toml: ") && has(e.err, "controller 'c' does not take all of")) << e.err;
     EXPECT_EQ(read_file(file), before);
   }
+  // Another machine, of which the file was not learned.
+  std::string heavy = read_file(source_path("models/pendulum.toml"));
+  heavy.replace(heavy.find("mass = 1.0"), 10, "mass = 3.0");
+  write_file(folder / "heavy.toml", heavy);
+  std::string other = read_file(good);
+  other.replace(other.find(source_path("models/pendulum.toml")), source_path("models/pendulum.toml").size(), "heavy.toml");
+  const Ended e = invar({"calibrate", written(folder, "bad.toml", other), "--confidence", "0.5", "--into", file});
+  EXPECT_EQ(e.code, 2);
+  EXPECT_TRUE(has(e.err, "another nominal model") && has(e.err, "weighs 3 kg here and weighed 1 kg there")) << e.err;
+  EXPECT_EQ(read_file(file), before);
   // The same file by another name is the same file.
   EXPECT_EQ(invar({"calibrate", good, "--confidence", "0.5", "--into",
                    folder / "../" + std::filesystem::path(file).parent_path().filename().string() + "/p.learned.json"})

@@ -7,9 +7,12 @@
 #include "invar/io/chosen_loop.hpp"
 #include "invar/io/learned_file.hpp"
 #include "invar/io/loop_figures.hpp"
+#include "invar/io/model_file.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/io/toml_table.hpp"
+#include "invar/learn/learned_load.hpp"
 #include "invar/run/calibration.hpp"
+#include "support/campaign.hpp"
 #include "support/folder.hpp"
 #include "support/places.hpp"
 #include "support/recorded.hpp"
@@ -204,9 +207,10 @@ TEST(LearnedLoops, SayThatTheNominalModelIsAnotherOne) {
     EXPECT_TRUE(write_learned_file(w.folder / "other.json", other));
     const auto s = parse_scenario(scenario(task("learned = { file = 'other.json' }")), w.place());
     EXPECT_TRUE(s) << (s ? "" : s.error().text());
-    std::string all;
-    if (s) all = fmt::format("{}", fmt::join(s->controllers[0].law(*s->controllers[0].nominal)->notes(), "; "));
-    return all;
+    if (!s) return std::string();
+    // What is said here is what calibration refuses.
+    EXPECT_EQ(s->controllers[0].learned_elsewhere, other_number(other, *s->model));
+    return fmt::format("{}", fmt::join(s->controllers[0].law(*s->controllers[0].nominal)->notes(), "; "));
   };
   const auto expect = [&](const char* words, auto&& change) {
     const std::string said = remarks(change);
@@ -251,6 +255,29 @@ TEST(LearnedLoops, CompareNominalModelsInAnyWorld) {
   for (JointSpec& j : other.joints) j.friction_velocity *= 2;
   EXPECT_NE(other_number(learned, build(other)).find("friction_velocity"), std::string::npos)
       << other_number(learned, build(other));
+}
+
+// A joint about a reversed axis turns the other way, and one of another kind has another freedom: the first is said, the second
+// refused. Axes are drawn: none is that of a kind's own frame.
+TEST(LearnedLoops, KnowAxesAndKindsOfJoints) {
+  Random random(17820);
+  int reversed = 0, slid = 0;
+  for (int k = 0; k < cases(20); ++k) {
+    ModelSpec spec = *read_model_file(source_path("models/pendulum.toml"));
+    spec.joints[0].axis = k == 0 ? Vec3::UnitY() : random_attitude(random) * Vec3::UnitX();
+    const auto here = std::make_shared<const Model>(build(spec));
+    auto learned = std::make_shared<Learned>();
+    learned->bodies = names_of(here->bodies()), learned->joints = names_of(here->joints()), learned->nominal = numbers_of(*here);
+    EXPECT_EQ(other_number(*learned, *here), "");
+    EXPECT_TRUE(LearnedLoad::build(here, learned));
+    ModelSpec back = spec, slides = spec;
+    back.joints[0].axis = -spec.joints[0].axis, slides.joints[0].kind = JointKind::Prismatic;
+    reversed += other_number(*learned, build(back)).find("along other axes") != std::string::npos;
+    const auto refused = LearnedLoad::build(std::make_shared<const Model>(build(slides)), learned);
+    slid += !refused && refused.error().what.find("joint 'hinge' is prismatic here and was revolute") != std::string::npos;
+  }
+  EXPECT_EQ(reversed, cases(20));
+  EXPECT_EQ(slid, cases(20));
 }
 
 // Loops that are tried have the gains that are told about them: none is changed on the way.

@@ -148,6 +148,31 @@ TEST(Advice, SaysWhyAWayWasNotFound) {
   EXPECT_NE(with(0).find("too fast"), std::string::npos);
 }
 
+// Before any candidate: a run without a margin, one that settles to its end, a learned file that no loop can take.
+TEST(Advice, RefusesWhatCannotBeJudged) {
+  const auto refused = [](const MakeLoop& make, AdviseOptions o) {
+    int tried = 0;
+    o.progress = [&](const std::string&, double) { ++tried; };
+    const auto found = advise(make, o);
+    EXPECT_EQ(tried, 0);
+    return found ? std::string("searched") : found.error().what;
+  };
+  const MakeLoop brief = [](const LoopWay& way, const LoopGains& gains) -> Result<Scenario> {
+    Scenario s = loop(way, gains);
+    s.end_time = 1.5;
+    return s;
+  };
+  const MakeLoop foreign = [](const LoopWay& way, const LoopGains& gains) -> Result<Scenario> {
+    if (way.knows == LoopWay::Knows::Identified) return fail(ErrorKind::Scenario, "of another mechanism");
+    return loop(way, gains);
+  };
+  AdviseOptions o = asked({kPlain, {LoopWay::Knows::Identified, false, false}});
+  EXPECT_NE(refused(brief, o).find("the run lasts 1.5 s, a disturbance is given 2 s"), std::string::npos) << refused(brief, o);
+  EXPECT_EQ(refused(foreign, o), "of another mechanism");
+  o.after = 2.5;
+  EXPECT_NE(refused(maker(), o).find("of which 2.5 s are for settling"), std::string::npos) << refused(maker(), o);
+}
+
 AdvisedLoop found_with(LoopWay::Knows knows, double error) {
   AdvisedLoop l;
   l.way.knows = knows, l.found = true, l.candidates = 1;

@@ -248,7 +248,7 @@ TEST(Fit, OfDataThatExciteNothingSaysSo) {
   ASSERT_TRUE(learned);
   EXPECT_FALSE(learned->learned);
   EXPECT_TRUE(learned->edits.empty() && learned->terms.empty());
-  EXPECT_EQ(learned->notes, std::vector<std::string>{kNothingLearned});
+  EXPECT_EQ(learned->notes, std::vector<std::string>{kNothingExplained});
   EXPECT_GE(learned->undetermined.size(), 10u);
 }
 

@@ -180,7 +180,7 @@ struct Table {
 
 /// All contenders in the campaign, otherwise those that bars speak of.
 std::vector<LoopWay> contenders() {
-  if (whole()) return loop_ways(true);
+  if (whole()) return loop_ways(true, true);
   return {kIntegral, {Knows::Identified, true, true}, kLearnedIntegral};
 }
 

@@ -26,6 +26,8 @@ struct ControllerSpec {
   std::string where = {};  ///< in which file and line it is told; empty: by a program
   /// Learned file of which its law takes all, edits and load, with nothing that adapts beside; empty: none.
   std::string learned_file = {};
+  /// What the model of the learned file has that the nominal one has not, as a clause; empty: nothing.
+  std::string learned_elsewhere = {};
 };
 
 /// The plant's bodies as a nominal model sees them: bodies of the same names, about the nominal centres of mass. The nominal

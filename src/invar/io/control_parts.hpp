@@ -18,6 +18,7 @@ struct LearnedTable {
   std::shared_ptr<const Learned> learned;  ///< null: there is no file, everything is learned in the loop
   KnownLoadSpec known;
   std::string whole_file;  ///< of which all is taken, with nothing that adapts beside; empty: none
+  std::string elsewhere;   ///< what was other in the nominal model that it was learned on, a clause; empty: nothing
 };
 /// { kind = "drag", on = [..], … }; generic terms without a seed of their own take this one.
 TermSpec read_term(const TomlTable& table, std::uint64_t seed);

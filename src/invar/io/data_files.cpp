@@ -134,6 +134,12 @@ class Recording {
     for (std::size_t i = 0; i < sample_.inputs.size(); ++i)
       if (const std::string& name = options_.actuators[i].name(); add_inputs(name, &sample_.inputs[i]) == 0 && fine_)
         fine_ = fail(ErrorKind::File, fmt::format("has no input of actuator '{}'", name), file_);
+    if (const std::string name = driven_untold(); fine_ && !name.empty())
+      fine_ = fail(ErrorKind::File,
+                   fmt::format("a controller commands joint '{}', but its input is not recorded, and would be learned as a load; "
+                               "add `actuators` to the control table",
+                               name),
+                   file_);
     return fine_;
   }
 
@@ -223,6 +229,21 @@ class Recording {
     }
   }
 
+  // The first joint with a freedom that a law in freedoms drives without a recorded input; empty where there is none.
+  std::string driven_untold() const {
+    for (const auto& [where, column] : all_.channels) {
+      const std::string law = where.substr(0, where.rfind('/') + 1);
+      if (!where.starts_with("control/") || column.size != 1 || !where.substr(law.size()).starts_with("reference_")) continue;
+      const auto input = all_.channels.lower_bound(law + "input_");
+      if (input != all_.channels.end() && input->first.starts_with(law + "input_")) continue;
+      for (const Joint& j : model_.joints())
+        for (int k = 0; k < j.nv; ++k)
+          if (!told_[static_cast<std::size_t>(j.v0 + k)] && where == law + "reference_" + escaped(freedom_name(j, k)))
+            return j.name;
+    }
+    return {};
+  }
+
   bool has_pushes() const {
     return std::any_of(options_.actuators.begin(), options_.actuators.end(), [](const Actuator& a) { return a.freedom() < 0; });
   }
@@ -277,6 +298,17 @@ class Recording {
   bool wrenches_ = false;          // some are taken from the recording
 };
 
+// Of columns of tables, "body.ax" and "body.alphax", and what they are the derivatives of.
+std::string velocity_of(const std::string& acceleration) {
+  const std::size_t dot = acceleration.rfind('.');
+  const bool turns = acceleration.compare(dot + 1, 5, "alpha") == 0;
+  return acceleration.substr(0, dot + 1) + (turns ? "w" : "v") + acceleration.back();
+}
+bool is_acceleration(const std::string& name) {
+  const std::string what = name.substr(name.rfind('.') + 1);
+  return what.starts_with('a') && (what.size() == 2 || (what.size() == 6 && what.starts_with("alpha")));
+}
+
 // Three columns of a vector are there together or not at all.
 Result<void> no_half_vectors(const CsvTable& table, const std::vector<std::string>& wanted) {
   const auto& known = table.names();
@@ -319,10 +351,19 @@ Result<DataRun> read_csv_run(const Model& model, const std::string& path, const 
   DataSample s = empty_sample(model, options.actuators.size());
   std::vector<Slot> slots;
   Result<void> fine;
+  const auto measured = [&](const std::string& name) { return std::find(known.begin(), known.end(), name) != known.end(); };
   each_number(model, options, s, [&](double* to, const std::string& name, bool required) {
-    const bool there = std::find(known.begin(), known.end(), name) != known.end();
+    const bool there = measured(name);
     wanted.push_back(name);
     if (!fine || (!there && !required)) return;
+    if (!there && is_acceleration(name) && measured(velocity_of(name))) {
+      fine = fail(ErrorKind::Syntax,
+                  fmt::format("there is no column '{}': accelerations are measured, or made from velocities by a 'window' of "
+                              "differences in the learn file",
+                              name),
+                  table->where_header());
+      return;
+    }
     auto column = table->column(name);
     if (column)
       slots.push_back({to, std::move(*column)});
@@ -356,6 +397,9 @@ Result<DataRun> read_recorded_run(const Model& model, const std::string& path, c
     remarks.insert(
         remarks.begin(),
         "does not say where its centres of mass are: they are taken for the model's (a directory with its run.log says)");
+  if (all->cut && all->samples > 0)
+    remarks.push_back(fmt::format("was cut off behind {:g} s: its run was killed, or is still going on",
+                                  all->channels.at("time").values.back()));
   run.remark = fmt::format("{}", fmt::join(remarks, "; "));
   for (std::size_t i = 0; i < all->samples; ++i) {
     auto sample = recording.sample(i, centres);

@@ -61,6 +61,7 @@ Json json_of(const NominalNumbers& n) {
   for (const NominalNumbers::Ends& e : n.ends)
     ends.push_back({{"in_parent", json_of(e.in_parent)}, {"in_child", json_of(e.in_child)}});
   out["friction_velocities"] = std::move(rates), out["ends"] = std::move(ends), out["gravity"] = n.gravity;
+  if (!n.kinds.empty()) out["kinds"] = n.kinds;
   return out;
 }
 
@@ -168,6 +169,9 @@ void read_ends(const JsonReader& r, NominalNumbers& out) {
   for (const JsonReader& e : ends.items()) out.ends.push_back({pose_of(e.key("in_parent")), pose_of(e.key("in_child"))});
   if (out.ends.size() != out.passives.size()) ends.refuse("there are the ends of every joint");
   out.gravity = r.key("gravity").number();
+  if (!r.has("kinds")) return;
+  out.kinds = r.key("kinds").texts();
+  if (out.kinds.size() != out.passives.size()) r.key("kinds").refuse("there is one kind per joint");
 }
 
 NominalNumbers nominal_of(const JsonReader& r, const Learned& of) {
@@ -343,6 +347,8 @@ Result<Learned> parse_learned(const std::string& text, const std::string& name) 
   }
   out.from = provenance_of(root->key("from"));
   out.undetermined = root->key("undetermined").texts(), out.notes = root->key("notes").texts();
+  if (!out.learned && !(out.edits.empty() && out.terms.empty()))
+    root->key("learned").refuse("it says that nothing was learned, beside edits or a load: learn anew from the data");
   if (auto fine = root->finish(); !fine) return tl::unexpected(fine.error());
   return out;
 }

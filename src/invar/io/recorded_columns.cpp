@@ -77,6 +77,7 @@ Result<RecordedColumns> columns_of_log(const std::string& path) {
   }
   if (log->ending() == LogReader::Ending::Damaged)
     return fail(ErrorKind::File, fmt::format("is damaged after {} samples; run it again", out.samples), path);
+  out.cut = log->ending() == LogReader::Ending::Cut;
   return out;
 }
 

@@ -18,6 +18,7 @@ struct RecordedColumns {
   };
   std::map<std::string, Column> channels;
   std::size_t samples = 0;
+  bool cut = false;   // a log that just stops
   std::string scene;  // JSON of what pages draw; empty where nothing is told
 };
 

@@ -178,7 +178,7 @@ std::vector<ControllerSpec> read_controllers(const TomlTable& root, const Scenar
     const std::optional<LearnedTable> learned = read_learned(t, s, *told, folder);
     spec.nominal = learned ? with_learned(t, *learned, *live) : told;
     if (!spec.nominal) continue;
-    if (learned) spec.learned_file = learned->whole_file;
+    if (learned) spec.learned_file = learned->whole_file, spec.learned_elsewhere = learned->elsewhere;
     spec.actuators = read_actuators(t, *told);
     read_sampled(t, spec);
     spec.law = read_law({t, s, *told, folder, learned});

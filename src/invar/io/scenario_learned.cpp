@@ -197,9 +197,10 @@ std::optional<LearnedTable> read_learned(const TomlTable& control, const Scenari
     if (!t->boolean("load", true)) *read = identified(*read);
     if (const std::string why = objection_in_loop(*read); !why.empty()) t->refuse("file", why);
     if (!read->learned) known.remarks.push_back(fmt::format("{}: {}", name, kNothingLearned));
-    if (const std::string other = other_number(*read, nominal); read->learned && !other.empty())
+    if (read->learned) out.elsewhere = other_number(*read, nominal);
+    if (!out.elsewhere.empty())
       known.remarks.push_back(
-          fmt::format("{}: it was learned on another nominal model: {}; learn anew with this one", name, other));
+          fmt::format("{}: it was learned on another nominal model: {}; learn anew with this one", name, out.elsewhere));
     out.learned = std::make_shared<const Learned>(std::move(*read));
   }
   const Points points = read_points(*t, out.learned.get());

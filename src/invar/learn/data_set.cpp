@@ -10,12 +10,14 @@
 #include <cstring>
 #include <map>
 
+#include "invar/learn/motion_factor.hpp"
 #include "invar/mech/gaps.hpp"
 
 namespace invar {
 namespace {
 
 constexpr double kMostOpen = 0.05;       // poses are of another mechanism beyond it
+constexpr double kMostTorn = 0.1;        // of the velocities, rms: they are of another mechanism beyond it
 constexpr double kLargestNumber = 1e15;  // of a measurement, SI
 
 tl::unexpected<Error> refuse(const DataRun& run, std::size_t sample, const std::string& what) {
@@ -111,6 +113,14 @@ Result<void> check(const DataSet& data, const Model& model) {
                                 "this mechanism",
                                 model.joints()[static_cast<std::size_t>(open.joint)].name, open.gap));
   }
+  const AllTorn all = torn(data, model);
+  for (std::size_t r = 0; r < data.runs.size(); ++r)
+    if (const Torn& t = all.runs[r]; is_torn(t, all.moving, kMostTorn, model.length(), kMostOpen))
+      return refuse(data.runs[r], t.sample,
+                    fmt::format("joint '{}' is torn open at {:.2g} m/s (turns times the mechanism's length), and joints forbid "
+                                "{:.2g} m/s of the run's {:.2g} m/s (rms): the velocities are not of this mechanism. They are "
+                                "those of the centres of mass in m/s and angular ones in rad/s, World components",
+                                model.joints()[static_cast<std::size_t>(t.joint)].name, t.rate, t.forbidden, t.moving));
   std::map<std::uint64_t, const DataRun*> seen;
   for (const DataRun& run : data.runs) {
     Fnv sum;
@@ -130,6 +140,60 @@ OpenJoint most_open(const DataRun& run, const Model& model) {
   for (std::size_t i = 0; i < run.samples.size(); ++i)
     for (int j = 0; j < static_cast<int>(model.joints().size()); ++j)
       if (const double gap = gap_of_joint(model, scales, j, run.samples[i].bodies); !(gap <= out.gap)) out = {gap, j, i};
+  return out;
+}
+
+Torn torn(const DataRun& run, const Model& model) {
+  Torn out;
+  if (run.samples.empty()) return out;
+  out.lasts = run.samples.back().t - run.samples.front().t;
+  ConstrainedInverse inverse(model);
+  if (inverse.rotors() >= 0) return out;
+  double mass = 0;
+  for (const Body& b : model.bodies()) mass += b.inertia.mass;
+  Port momenta(model.bodies().size());
+  Accelerations v(momenta.size()), nearest(momenta.size());
+  const auto square = [&](const Bodies& at) {
+    double sum = 0;
+    for (std::size_t b = 0; b < v.size(); ++b)
+      sum += model.bodies()[b].inertia.mass * v[b].a_WC.squaredNorm() +
+             v[b].alpha_WB.dot(spun(model.bodies()[b], at[b], v[b].alpha_WB));
+    return sum / mass;
+  };
+  double most = -1;
+  int judged = 0;
+  for (std::size_t i = 0; i < run.samples.size(); ++i) {
+    const Bodies& at = run.samples[i].bodies;
+    for (std::size_t b = 0; b < v.size(); ++b) {
+      v[b] = {at[b].v_WC, at[b].w_WB};
+      momenta[b] = {spun(model.bodies()[b], at[b], at[b].w_WB), model.bodies()[b].inertia.mass * at[b].v_WC};
+    }
+    if (!inverse.at(at).ok() || !inverse.apply(&momenta, nullptr, nearest).ok()) continue;
+    int joint = -1;
+    const double rate = inverse.violation(v, joint);
+    out.moving += square(at), ++judged;
+    for (std::size_t b = 0; b < v.size(); ++b) v[b].a_WC -= nearest[b].a_WC, v[b].alpha_WB -= nearest[b].alpha_WB;
+    const double forbidden = square(at);
+    out.forbidden += forbidden;
+    if (forbidden > most && joint >= 0) most = forbidden, out.joint = joint, out.sample = i, out.rate = rate;
+  }
+  if (judged > 0) out.forbidden = std::sqrt(out.forbidden / judged), out.moving = std::sqrt(out.moving / judged);
+  return out;
+}
+
+bool is_torn(const Torn& run, double moving, double part, double length, double gap) {
+  return run.joint >= 0 && run.forbidden > part * moving && run.forbidden * run.lasts > gap * length;
+}
+
+AllTorn torn(const DataSet& data, const Model& model) {
+  AllTorn out;
+  double samples = 0;
+  for (const DataRun& run : data.runs) {
+    out.runs.push_back(torn(run, model));
+    const auto n = static_cast<double>(run.samples.size());
+    out.moving += n * out.runs.back().moving * out.runs.back().moving, samples += n;
+  }
+  out.moving = samples > 0 ? std::sqrt(out.moving / samples) : 0;
   return out;
 }
 

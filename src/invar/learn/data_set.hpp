@@ -41,8 +41,8 @@ struct DataSet {
 };
 
 /// Refuses with run and sample: no runs, runs without samples, numbers that are not finite or beyond 1e15, quaternions that are
-/// none, times that do not rise, sizes that do not belong to the model, poses with joints that are far open, and the same run
-/// twice: it would be fitted and judge at once.
+/// none, times that do not rise, sizes that do not belong to the model, poses with joints that are far open, velocities of which
+/// joints forbid more than a tenth, and the same run twice: it would be fitted and judge at once.
 Result<void> check(const DataSet& data, const Model& model);
 
 /// Where poses of a run leave a joint most open: rad, or parts of the mechanism's length.
@@ -52,6 +52,27 @@ struct OpenJoint {
   std::size_t sample = 0;
 };
 OpenJoint most_open(const DataRun& run, const Model& model);
+
+/// What joints forbid of the velocities of a run: the rest beside the nearest that they allow, in the metric of M.
+struct Torn {
+  double forbidden = 0;  ///< rms over the run, m/s: the square root of |v|²_M over the mass of the mechanism
+  double moving = 0;     ///< rms of the velocities themselves, m/s
+  double lasts = 0;      ///< s, from the first sample to the last
+  int joint = -1;        ///< torn apart fastest, in the sample in which most is forbidden
+  std::size_t sample = 0;
+  double rate = 0;  ///< at which it is, m/s (angular ones times the model's length)
+};
+/// Samples at which the mechanism has no answer are passed over, and models with rotors, which learning refuses.
+Torn torn(const DataRun& run, const Model& model);
+/// Whether that is more than a part of the velocities of all runs, and would have opened a joint by more than `gap` of the length
+/// in the time of its run. So noise of a mechanism that hardly moves is none.
+bool is_torn(const Torn& run, double moving, double part, double length, double gap);
+/// The same of every run, and how fast all of them are, rms.
+struct AllTorn {
+  std::vector<Torn> runs;
+  double moving = 0;
+};
+AllTorn torn(const DataSet& data, const Model& model);
 
 /// Accelerations from velocities: the derivative in the middle of a window of 2 `half` + 1 samples of the quadratic that fits
 /// velocities best (Savitzky and Golay; equal time steps). The first and last `half` samples of every run are dropped. Refuses

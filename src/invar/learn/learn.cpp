@@ -13,7 +13,7 @@ namespace {
 
 bool is_among(int run, const std::vector<int>& runs) { return std::find(runs.begin(), runs.end(), run) != runs.end(); }
 
-constexpr double kNoticeablyOpen = 1e-3;
+constexpr double kNoticeablyOpen = 1e-3, kNoticeablyTorn = 1e-2;
 
 bool of_the_model(TermKind kind) { return kind <= TermKind::JointOffset; }
 
@@ -151,7 +151,7 @@ class Learning {
     constexpr const char* kWhy =
         "inertias had to become those of rigid bodies, or coefficients were cut at zero; name in 'on' what is really unknown";
     if (!(*written < kWorthIt)) {
-      forget(learned);
+      forget(learned, kNothingWritten);
       learned.notes.push_back(fmt::format("what could be written leaves {:.3g} of the {}, the regression {:.3g}: {}", *written,
                                           loads, regression, kWhy));
       return 1;
@@ -181,6 +181,13 @@ class Learning {
             fmt::format("{}: joint '{}' is open by up to {:.2g} (rad, or parts of the mechanism's length): poses are known no "
                         "better than that",
                         run.name, model_.joints()[static_cast<std::size_t>(open.joint)].name, open.gap));
+    const AllTorn all = torn(data_, model_);
+    for (std::size_t r = 0; r < data_.runs.size(); ++r)
+      if (const Torn& t = all.runs[r]; is_torn(t, all.moving, kNoticeablyTorn, model_.length(), kNoticeablyOpen))
+        out.learned.notes.push_back(
+            fmt::format("{}: joints forbid {:.2g} m/s of velocities of {:.2g} m/s (rms), most at joint '{}': they are known no "
+                        "better than that",
+                        data_.runs[r].name, t.forbidden, t.moving, model_.joints()[static_cast<std::size_t>(t.joint)].name));
     // Generic terms know where they were.
     for (TermSpec& t : out.learned.terms)
       if (is_generic(t.kind)) {

@@ -90,6 +90,12 @@ class Conclusion {
     const Inertia& before = model_.bodies()[b].inertia;
     const Inertia now = own_part(nominal_.bodies[b].inertia, before, with_added(before, added.data()));
     const Inertia physical = nearest_physical(now, model_.length());
+    if (physical.mass == 0 && nominal_.bodies[b].inertia.mass > 0) {
+      out_.notes.push_back(fmt::format(
+          "mass of '{}' would be {:.3g} kg: its inertia stays the nominal one. Something else acts there than these terms know",
+          model_.bodies()[b].name, now.mass));
+      return;
+    }
     if ((physical.I_C - now.I_C).norm() > 1e-9 * now.I_C.norm() || physical.mass != now.mass)
       out_.notes.push_back(fmt::format("inertia of '{}': no rigid body has the one that fits best ({}); the nearest was taken",
                                        model_.bodies()[b].name, flaw(now)));
@@ -178,10 +184,8 @@ class Conclusion {
 
 namespace {
 
-// Frames with the axis of the joint along that of its kind.
-NominalNumbers::Ends ends_of(const Joint& j) {
-  return {j.parent == kWorld ? Pose{} : Pose{normalized(j.X_PF.q * j.turn), j.X_PF.p}, {normalized(j.X_CM.q * j.turn), j.X_CM.p}};
-}
+// Frames that have the axis of the joint for their z axis, so that another axis is another frame.
+NominalNumbers::Ends ends_of(const Joint& j) { return {j.parent == kWorld ? Pose{} : j.X_PF, j.X_CM}; }
 
 }  // namespace
 
@@ -191,6 +195,7 @@ NominalNumbers numbers_of(const Model& model) {
   for (const Joint& j : model.joints()) {
     out.passives.push_back(j.passive);
     out.ends.push_back(ends_of(j));
+    out.kinds.emplace_back(name(j.spec_kind));
   }
   out.gravity = model.gravity().norm();
   return out;
@@ -281,7 +286,7 @@ Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Ter
   out.undetermined = fit.undetermined;
   out.learned = fit.learned;
   if (!out.learned) {
-    forget(out);
+    forget(out, kNothingExplained);
     return out;
   }
   if (!fit.coefficients.allFinite())
@@ -313,12 +318,12 @@ Learned identified(const Learned& learned) {
   return out;
 }
 
-void forget(Learned& learned) {
+void forget(Learned& learned, const char* sentence) {
   learned.edits.clear(), learned.learned = false;
   learned.terms.clear(), learned.counts.clear(), learned.labels.clear(), learned.units.clear();
   learned.coefficients.resize(0);
   learned.bound.reset(), learned.largest_remainder = std::nan("");
-  learned.notes.emplace_back(kNothingLearned);
+  learned.notes.emplace_back(sentence);
 }
 
 }  // namespace invar

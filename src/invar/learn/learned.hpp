@@ -30,8 +30,9 @@ struct NominalNumbers {
   struct Ends {
     Pose in_parent, in_child;
   };
-  std::vector<Ends> ends;  ///< per joint; empty: the file does not tell
-  double gravity = 0;      ///< m/s², its size; told with `ends`
+  std::vector<Ends> ends;          ///< per joint; empty: the file does not tell
+  std::vector<std::string> kinds;  ///< per joint; empty: the file does not tell
+  double gravity = 0;              ///< m/s², its size; told with `ends`
 };
 NominalNumbers numbers_of(const Model& model);
 
@@ -65,15 +66,18 @@ Result<Learned> conclude(const ModelSpec& nominal, const Model& model, const Ter
 /// none. Bodies and joints that only one of them has are passed over.
 std::string other_number(const Learned& learned, const Model& model);
 
-/// Makes it one that learned nothing: no edits, no load, and the sentence that says so.
-void forget(Learned& learned);
+/// Makes it one that learned nothing: no edits, no load, and the sentence that says why.
+void forget(Learned& learned, const char* sentence);
 
 /// What an identification of inertias, friction and springs gives: its edits, and of its load what joints do (friction at
 /// several smoothing rates, offsets without a spring). No drag, obstacles, actuators and generic terms, and no bound.
 Learned identified(const Learned& learned);
 
-/// The sentence of a model that learned nothing.
-inline constexpr const char* kNothingLearned =
+/// Sentences of a model that learned nothing: of its terms, of terms that explain something that cannot be written, and of both.
+inline constexpr const char* kNothingExplained =
     "the terms explain nothing of the data: nothing was learned, and the nominal model stays as it is";
+inline constexpr const char* kNothingWritten =
+    "what could be written explains nothing of the data: nothing was learned, and the nominal model stays as it is";
+inline constexpr const char* kNothingLearned = "nothing was learned, and the nominal model stays as it is";
 
 }  // namespace invar

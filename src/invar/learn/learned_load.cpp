@@ -19,12 +19,22 @@ std::string difference(const std::vector<std::string>& learned, const std::vecto
   return {};
 }
 
+// The first joint that is of another kind here, as a sentence, or an empty string. Joints go by their names.
+std::string other_kind(const Learned& learned, const Model& model) {
+  const std::vector<std::string>& kinds = learned.nominal.kinds;
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    for (const Joint& j : model.joints())
+      if (j.name == learned.joints[i] && kinds[i] != name(j.spec_kind))
+        return fmt::format("joint '{}' is {} here and was {} when it was learned", j.name, name(j.spec_kind), kinds[i]);
+  return {};
+}
+
 }  // namespace
 
 Result<LearnedLoad> LearnedLoad::build(std::shared_ptr<const Model> model, std::shared_ptr<const Learned> learned,
                                        const TermContext& context) {
   for (const std::string& why : {difference(learned->bodies, names_of(model->bodies()), "body"),
-                                 difference(learned->joints, names_of(model->joints()), "joint")})
+                                 difference(learned->joints, names_of(model->joints()), "joint"), other_kind(*learned, *model)})
     if (!why.empty()) return fail(ErrorKind::Model, why + "; learn anew with this model");
   LearnedLoad out;
   out.model_ = std::move(model), out.learned_ = std::move(learned), out.context_ = context;

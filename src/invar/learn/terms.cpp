@@ -35,7 +35,9 @@ Result<std::vector<int>> places(const TermSpec& spec, const std::vector<std::str
   for (const std::string& word : wanted) {
     const auto at = std::find(known.begin(), known.end(), word);
     if (at == known.end()) return refuse(spec, "{}", there_is_no(what, word, known));
-    out.push_back(static_cast<int>(at - known.begin()));
+    const int place = static_cast<int>(at - known.begin());
+    if (std::find(out.begin(), out.end(), place) != out.end()) return refuse(spec, "{} '{}' is named twice", what, word);
+    out.push_back(place);
   }
   for (std::size_t i = 0; wanted.empty() && i < known.size(); ++i) out.push_back(static_cast<int>(i));
   if (out.empty()) return refuse(spec, "there is no {} that it could act on", what);

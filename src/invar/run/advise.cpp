@@ -249,12 +249,12 @@ std::string LoopWay::name() const {
   return out.empty() ? "nothing" : out;
 }
 
-std::vector<LoopWay> loop_ways(bool learned) {
+std::vector<LoopWay> loop_ways(bool identified, bool learned) {
   std::vector<LoopWay> out;
   using enum LoopWay::Knows;
   for (const LoopWay::Knows knows : {Nominal, Identified, Learned})
     for (const auto& [integral, observer] : {std::pair(false, false), {true, false}, {false, true}, {true, true}})
-      if (learned || knows == Nominal) out.push_back({knows, integral, observer});
+      if (knows == Nominal || (knows == Identified ? identified : learned)) out.push_back({knows, integral, observer});
   return out;
 }
 
@@ -293,6 +293,15 @@ Result<Advice> advise(const MakeLoop& make, const AdviseOptions& options) {
     return fail(ErrorKind::Scenario, fmt::format("there is no controller '{}'", options.controller), first->path);
   if (const auto fine = check(*first); !fine) return tl::unexpected(fine.error());
   if (const auto one = one_mechanism(*first); !one) return tl::unexpected(one.error());
+  if (const auto lasts = lasts_for_margin(*first, options.margin); !lasts) return tl::unexpected(lasts.error());
+  if (const double span = first->end_time - first->start_time; !(options.after < span))
+    return fail(
+        ErrorKind::Scenario,
+        fmt::format("the run lasts {:g} s, of which {:g} s are for settling: nothing is left to judge", span, options.after),
+        first->path);
+  for (const LoopWay& way : options.ways)
+    if (way.knows == LoopWay::Knows::Identified && !way.integral && !way.observer)
+      if (const auto made = make(way, {}); !made) return tl::unexpected(made.error());
   const double answer = answer_of(*first, options.controller);
   Advice out;
   out.loops.resize(options.ways.size());

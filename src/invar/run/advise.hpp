@@ -21,7 +21,7 @@ struct LoopWay {
   std::string name() const;
 };
 /// All of them, simpler ones first; without `learned` those of the nominal model.
-std::vector<LoopWay> loop_ways(bool learned);
+std::vector<LoopWay> loop_ways(bool identified, bool learned);
 
 /// One number per gain, the same rate in every direction: K_d = κ M, Λ for positions and 2 Λ for attitudes, K_i = κ_i M, k_o.
 struct LoopGains {

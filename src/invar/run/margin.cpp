@@ -193,16 +193,21 @@ Result<Scenario> one_mechanism(const Scenario& scenario) {
                                 event.at, what));
 }
 
+Result<void> lasts_for_margin(const Scenario& s, const MarginOptions& options) {
+  const double span = s.end_time - s.start_time;
+  if (!(span < options.within * (1 - 1e-9))) return {};
+  return refuse(s, fmt::format("the run lasts {:g} s, a disturbance is given {:g} s to be forgotten: let it end later", span,
+                               options.within));
+}
+
 Result<MarginResult> margin(const Scenario& given, const MarginOptions& options) {
   if (auto begins = check(given); !begins) return tl::unexpected(begins.error());
   if (given.controllers.empty()) return refuse(given, "there is no controller whose margin could be measured: add a [[control]]");
   const auto whole = one_mechanism(given);
   if (!whole) return tl::unexpected(whole.error());
   const Scenario& s = *whole;
+  if (const auto lasts = lasts_for_margin(s, options); !lasts) return tl::unexpected(lasts.error());
   const double span = s.end_time - s.start_time;
-  if (span < options.within * (1 - 1e-9))
-    return refuse(s, fmt::format("the run lasts {:g} s, a disturbance is given {:g} s to be forgotten: let it end later", span,
-                                 options.within));
   MarginResult out;
   const std::vector<ControllerSpec> specs = later(s.controllers, options, out);
   if (options.within < 10 * out.period * (1 - 1e-9))

@@ -42,6 +42,8 @@ struct MarginResult {
 /// The scenario with the edits at its start done (with_start_edited); refused, by name, where a later one makes another
 /// mechanism.
 Result<Scenario> one_mechanism(const Scenario& scenario);
+/// Refuses a run that ends before a disturbance could be forgotten.
+Result<void> lasts_for_margin(const Scenario& scenario, const MarginOptions& options);
 
 /// The margin of a loop, measured along its own path. Two copies of plant and controllers run side by side, without noise and
 /// with more delay. Every `within` seconds the second one gets a small velocity that its joints allow; its plant receives
