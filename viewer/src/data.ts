@@ -136,14 +136,6 @@ const readCertificate = (c: Record<string, unknown>): Certificate => ({
   })),
 });
 
-// A note is a text, or a record whose values are read out in their order.
-function noteText(note: unknown): string {
-  if (!isRecord(note)) return String(note);
-  const time = typeof note.time === "number" ? `${note.time} s: ` : "";
-  const rest = Object.entries(note).filter(([key]) => key !== "time");
-  return time + rest.map(([key, v]) => (typeof v === "string" ? v : `${key} ${JSON.stringify(v)}`)).join(", ");
-}
-
 export function readOutcome(json: unknown): Outcome | null {
   if (!isRecord(json)) return null;
   const scenario = child(json, "scenario");
@@ -155,7 +147,7 @@ export function readOutcome(json: unknown): Outcome | null {
     laws: records(json.laws).map(readLaw),
     certificates: records(json.certificates).map(readCertificate),
     unresolved: typeof json.unresolved === "string" ? json.unresolved : "",
-    notes: [...list(json.notes), ...list(json.edits)].map(noteText),
+    notes: list(json.notes).map(String), // edits are told among them
     metrics: new Map(Object.entries(child(json, "metrics")).map(([key, v]) => [key, numberOr(v, NaN)])),
     units: new Map(Object.entries(child(json, "units")).map(([key, v]) => [key, textOr(v, "")])),
     versions: Object.entries(child(json, "versions")).map(([key, v]) => [key, textOr(v, "")]),
