@@ -7,8 +7,10 @@
 #include "invar/io/model_file.hpp"
 #include "invar/mech/assemble.hpp"
 #include "invar/mech/augmented.hpp"
+#include "support/campaign.hpp"
 #include "support/case.hpp"
 #include "support/places.hpp"
+#include "support/random_mechanism.hpp"
 #include "support/recorded.hpp"
 
 namespace invar::testing {
@@ -52,6 +54,43 @@ TEST(LockedSlider, DoesNotJumpWhenItIsLockedInARun) {
       EXPECT_LT(memory.at("joints/slide/residual", k).norm(), 1e-13) << formulation << memory.time(k);
     }
   }
+}
+
+// A lock puts its joint where it says, and the unlock of the same instant lets it go from there; what hangs on it comes along.
+// Without q the joint stays.
+TEST(LockAndUnlock, OfOneInstantLeaveTheJointWhereTheLockPutIt) {
+  Random random(seed(2410));
+  int judged = 0;
+  for (int i = 0; i < cases(20); ++i) {
+    MechanismOptions options;
+    options.bodies = 4, options.locked = false;
+    const ModelSpec spec = random_mechanism(random, options).spec;
+    const JointSpec* hinge = nullptr;
+    for (const JointSpec& joint : spec.joints)
+      if (joint.kind == JointKind::Revolute || joint.kind == JointKind::Prismatic) hinge = &joint;
+    if (hinge == nullptr || !spec.couplings.empty()) continue;
+    for (const bool elsewhere : {true, false}) {
+      const double q = random.uniform(-1, 1);
+      Scenario s;
+      set_model(s, spec);
+      s.start = Start(*s.model);
+      s.method.step = 1e-3, s.end_time = 0.02;
+      Lock lock{hinge->name, {}};
+      if (elsewhere) lock.at = {q};
+      s.edits = {{0.01, {lock, Unlock{hinge->name}}}};
+      Memory memory;
+      const Result<Outcome> out = judged_run(s, &memory, std::to_string(i));
+      ASSERT_TRUE(out) << out.error().text();
+      ASSERT_EQ(out->end, Outcome::End::Finished) << out->words;
+      const std::string of = "joints/" + hinge->name;
+      std::size_t k = 0;
+      while (memory.time(k) < 0.01 - 1e-9) ++k;
+      const double before = memory.at(of + "/q", k - 1)[0] + 1e-3 * memory.at(of + "/v", k - 1)[0];
+      EXPECT_NEAR(memory.at(of + "/q", k)[0], elsewhere ? q : before, elsewhere ? 1e-12 : 1e-3) << i;
+      ++judged;
+    }
+  }
+  EXPECT_GT(judged, cases(20) / 2);
 }
 
 }  // namespace invar::testing

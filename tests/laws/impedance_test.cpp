@@ -6,11 +6,14 @@
 
 #include <cmath>
 
+#include "invar/mech/augmented.hpp"
 #include "invar/mech/planar_chain.hpp"
 #include "invar/run/run.hpp"
+#include "invar/run/start.hpp"
 #include "support/campaign.hpp"
 #include "support/moving_mechanisms.hpp"
 #include "support/newton_euler.hpp"
+#include "support/random_mechanism.hpp"
 #include "support/yielding.hpp"
 
 namespace invar::testing {
@@ -261,6 +264,50 @@ TEST(ImpedanceLaw, ShowsTheStiffnessOfItsSpringWhereThePointCanMove) {
     }
   }
   EXPECT_EQ(found, 6);
+}
+
+// Two rods from the ground that meet in a hinge are rigid: no spring moves them, in any World. A pendulum on one of them moves.
+TEST(ImpedanceLaw, SaysWhereItsPointCannotMove) {
+  Random random(seed(6480));
+  for (int i = 0; i < cases(12); ++i) {
+    const Quat turn = random_attitude(random);
+    const double size = std::pow(10, random.uniform(-1, 1));
+    const Vec3 at[3] = {random_vector(random, size), random_vector(random, size), random_vector(random, size)};
+    const Vec3 normal = (at[1] - at[0]).cross(at[2] - at[0]);
+    if (normal.norm() < 0.1 * size * size) continue;
+    const Vec3 axis = turn * normal.normalized();
+    ModelSpec spec;
+    const auto body = [&](const char* name, double mass) {
+      BodySpec b;
+      b.name = name, b.inertia = solid_box(mass, size * Vec3(0.3, 0.2, 0.1));
+      b.inertia.p_BC = random_vector(random, size);
+      spec.bodies.push_back(b);
+    };
+    const auto hinge = [&](const char* name, const char* parent, const char* child, const Vec3& p, const Vec3& z) {
+      JointSpec j;
+      j.name = name, j.kind = JointKind::Revolute, j.parent = parent, j.child = child, j.axis = z;
+      j.at_parent.p = j.at_child.p = turn * p;
+      spec.joints.push_back(j);
+    };
+    body("left", std::pow(10, random.uniform(-2, 2))), body("right", std::pow(10, random.uniform(-2, 2)));
+    body("pendulum", std::pow(10, random.uniform(-2, 2)));
+    hinge("a", "world", "left", at[0], axis), hinge("b", "world", "right", at[1], axis);
+    hinge("c", "left", "right", at[2], axis);
+    hinge("d", "right", "pendulum", random_vector(random, size), random_vector(random, 1).normalized());
+    const Model model = build(spec);
+    Augmented augmented(model);
+    const Result<State> start = state_at(augmented, Start(model));
+    ASSERT_TRUE(start) << start.error().text();
+    Bodies bodies(model.bodies().size());
+    augmented.bodies(*start, bodies);
+    for (int b = 0; b < 3; ++b) {
+      ImpedanceSpec law;
+      law.name = "k", law.body = b, law.p_BE = random_vector(random, size);
+      law.stiffness = 100 * Mat3::Identity(), law.path = resting_at(random_vector(random, size));
+      const std::string says = ImpedanceLaw(model, law).objection(0.0, bodies);
+      EXPECT_EQ(says.find("cannot move") != std::string::npos, b < 2) << i << ", body " << b << ": " << says;
+    }
+  }
 }
 
 }  // namespace

@@ -85,8 +85,10 @@ RecordingJudge::RecordingJudge(const Scenario& scenario) : scenario_(scenario) {
 void RecordingJudge::look(double t, const Said& said) {
   std::vector<std::string> standing;  // locked where they stand
   for (; next_edit_ < scenario_.edits.size() && scenario_.edits[next_edit_].at <= t; ++next_edit_) {
-    for (const Edit& edit : scenario_.edits[next_edit_].edits)
+    for (const Edit& edit : scenario_.edits[next_edit_].edits) {
       if (const auto* lock = std::get_if<Lock>(&edit); lock && !lock->at) standing.push_back(lock->joint);
+      if (const auto* unlock = std::get_if<Unlock>(&edit)) std::erase(standing, unlock->joint);
+    }
     const Result<ModelSpec> next = edited(spec_, scenario_.edits[next_edit_].edits);
     ASSERT_TRUE(next) << next.error().text();
     spec_ = *next;

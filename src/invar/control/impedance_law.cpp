@@ -16,6 +16,7 @@ namespace invar {
 namespace {
 
 constexpr double kReach = 1e-9;  // of the largest mobility: directions below it cannot be reached
+constexpr double kHeld = 1e-11;  // of the mobility that the body would have alone: what nothing moves keeps no more, by rounding
 
 // Of the point's coordinates and of all freedoms; balls and free joints have no coordinates that a filter could see.
 std::vector<bool> winding(const Model& model) {
@@ -105,7 +106,14 @@ std::string ImpedanceLaw::objection(Instant at, const Bodies& bodies) {
           "take joint_damping = 0",
           name(static_cast<int>(j)));
   law(at, bodies);
-  return is_finite() ? std::string() : std::string("its command at the start is not finite: the spring is too stiff or too far");
+  if (!is_finite()) return "its command at the start is not finite: the spring is too stiff or too far";
+  const double own = model_.bodies()[static_cast<std::size_t>(spec_.body)].inertia.mass;
+  double mass = own;
+  for (const Body& body : model_.bodies()) mass = own > 0 ? own : mass + body.inertia.mass;
+  if (Mat3 mobility; inverse_.at(bodies).ok() && mobility_of_point(mobility) && mass * mobility.trace() < kHeld)
+    return fmt::format("its point on body '{}' cannot move: joints hold it in every direction",
+                       model_.bodies()[static_cast<std::size_t>(spec_.body)].name);
+  return {};
 }
 
 bool ImpedanceLaw::is_finite() const {
@@ -308,16 +316,22 @@ void ImpedanceLaw::look_at_disturbance(const Witness& seen, double V_dot, double
   certificate_.look(still_, seen.t, target_.v.norm());
 }
 
-// The virtual spring within the directions in which the point can move: the range of its mobility J A Jᵀ.
-void ImpedanceLaw::look_at_stiffness() {
+// J A Jᵀ of the point at the bodies of inverse_: its accelerations under unit forces, 1/kg.
+bool ImpedanceLaw::mobility_of_point(Mat3& out) {
   const auto b = static_cast<std::size_t>(spec_.body);
-  Mat3 mobility;
   for (int k = 0; k < 3; ++k) {
     for (Wrench& w : acts_) w = Wrench{};
     acts_[b] = {arm_.cross(Vec3::Unit(k)), Vec3::Unit(k)};
-    if (!inverse_.apply(&acts_, nullptr, moved_).ok()) return;
-    mobility.col(k) = moved_.x[b].a_WC + moved_.x[b].alpha_WB.cross(arm_);
+    if (!inverse_.apply(&acts_, nullptr, moved_).ok()) return false;
+    out.col(k) = moved_.x[b].a_WC + moved_.x[b].alpha_WB.cross(arm_);
   }
+  return true;
+}
+
+// The virtual spring within the directions in which the point can move: the range of its mobility.
+void ImpedanceLaw::look_at_stiffness() {
+  Mat3 mobility;
+  if (!mobility_of_point(mobility)) return;
   const Eigen::SelfAdjointEigenSolver<Mat3> eigen(0.5 * (mobility + mobility.transpose()));
   Mat3 P = Mat3::Zero();
   for (int k = 0; k < 3; ++k)

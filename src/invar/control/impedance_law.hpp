@@ -58,6 +58,7 @@ class ImpedanceLaw final : public ControlLaw {
   double damped() const;
   double at_play(const Bodies& bodies) const;
   void look_at_disturbance(const Witness& seen, double V_dot, double force, double power);
+  bool mobility_of_point(Mat3& out);
   void look_at_stiffness();
 
   const Model& model_;

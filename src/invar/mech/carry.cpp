@@ -67,7 +67,8 @@ class Carrier {
   }
 
  private:
-  // Coordinates and turns by name; a joint that was locked, or is new, is where [initial] of the new model has it.
+  // Coordinates and turns by name; a joint that was locked, or is new, or is locked elsewhere and let go again by the same list, is
+  // where [initial] of the new model has it.
   void take_joints() {
     VecX q, v;
     joint_coordinates(from_, old_, q, v);
@@ -76,7 +77,7 @@ class Carrier {
     out_.momentum_before = momentum(from_, old_);
     for (const Joint& joint : to_.joints()) {
       const auto i = from_.find_joint(joint.name);
-      const bool same = i && from_.joints()[index(*i)].kind == joint.kind && !added(joint.name);
+      const bool same = i && from_.joints()[index(*i)].kind == joint.kind && !added(joint.name) && !placed(joint.name);
       if (same) q_.segment(joint.q0, joint.nq) = q.segment(from_.joints()[index(*i)].q0, joint.nq);
       for (int k = 0; k < joint.nv; ++k)
         if (winds(joint.kind, k)) turns_[joint.v0 + k] = q_[joint.q0 + k];
@@ -103,6 +104,13 @@ class Carrier {
       const auto* body = std::get_if<AddBody>(&e);
       const auto* loop = std::get_if<CloseLoop>(&e);
       return (body && body->joint.name == joint) || (loop && loop->joint.name == joint);
+    });
+  }
+
+  bool placed(const std::string& joint) const {
+    return std::any_of(edits_.begin(), edits_.end(), [&](const Edit& e) {
+      const auto* lock = std::get_if<Lock>(&e);
+      return lock && lock->at && lock->joint == joint;
     });
   }
 

@@ -167,8 +167,8 @@ void Watch::look_at_rank(Leg& leg, double t, const State& x) {
     if (const auto name = name_of(*leg.model, led.joint); notes_.count(NoteKind::NotPassed, name, -1) == 0)
       notes_.happened(t_, NoteKind::NotPassed, name, -1, [&] {
         return fmt::format(
-            "loops{} miss a singular configuration by {:.1e} of their length and are led straight on over the gap: "
-            "what follows may be another motion",
+            "loops{} miss a singular configuration by {:.1e} of their length and are led straight on over the gap, where no "
+            "reactions balance them: what follows may be another motion",
             at_joint(*leg.model, led.joint), led.gap);
       });
   if (!crossings.empty() && !leg.integrator->passes_singular() && left_.empty())
