@@ -114,11 +114,8 @@ Result<void> no_input_is_overwritten(const Arguments& args, const LearnFile& fil
   for (const std::string& input : file.inputs) add_recording(input, inputs);
   if (const std::string page = page_of(args, file.output); !page.empty()) outputs.push_back(page);
   if (!args.advise.scenario.empty()) inputs.push_back(args.advise.scenario);
+  if (auto fine = not_an_input(outputs, inputs); !fine) return fine;
   std::error_code ignored;
-  for (const std::string& output : outputs)
-    for (const std::string& input : inputs)
-      if (fs::equivalent(output, input, ignored))
-        return fail(ErrorKind::Option, "is read here, and would be written over: name another output", output);
   if (outputs.size() > 1 && fs::weakly_canonical(outputs[0], ignored) == fs::weakly_canonical(outputs[1], ignored))
     return fail(
         ErrorKind::Option,

@@ -50,6 +50,15 @@ Result<Output> make_output(const Arguments& args, const Context& context) {
   return output;
 }
 
+// A run leaves the files alone that it was read from, whatever they are called and however hard it is told to write.
+Result<void> spare_inputs(const Scenario& scenario, const std::string& directory) {
+  std::vector<std::string> inputs = {scenario.path, scenario.model_path};
+  for (const ControllerSpec& c : scenario.controllers)
+    if (!c.learned_file.empty()) inputs.push_back(c.learned_file);
+  const Output output{directory};
+  return not_an_input({output.log(), output.hdf5(), output.result(), output.page()}, inputs);
+}
+
 // A recording that will be large is told, and one that will not fit is refused, before anything is touched.
 Result<void> weigh(const Scenario& scenario, const Weight& weight, const std::string& directory, const Context& context) {
   if (const double free = free_bytes(directory); weight.log + weight.hdf5 > free)
@@ -168,6 +177,7 @@ void run_verb(const Arguments& args, Context& context) {
   // What is refused before the first step, or a port that is taken, must not cost the output of an earlier run.
   const auto foreseen = check(*scenario);
   if (!foreseen) return report(foreseen.error(), context);
+  if (auto fine = spare_inputs(*scenario, args.output); !fine) return report(fine.error(), context);
   if (auto fits = weigh(*scenario, Weight(*foreseen), args.output, context); !fits) return report(fits.error(), context);
   std::unique_ptr<Server> server;
   if (args.live) {

@@ -258,6 +258,28 @@ TEST(Run, ThatIsRefusedLeavesAnEarlierOutput) {
   for (const char* name : {"run.log", "run.h5", "result.json"}) EXPECT_TRUE(fs::exists(folder / "out/" + name)) << name;
 }
 
+// Scenario and model under names that a run writes, or behind a link of such a name.
+TEST(Run, WritesOverNothingThatItReads) {
+  for (const char* file : {"result.json", "run.h5", "run.log", "report.html"})
+    for (const bool link : {false, true})
+      for (const bool the_model : {false, true}) {
+        const std::string what = std::string(file) + (link ? ", a link" : "") + (the_model ? ", model" : "");
+        Folder folder;
+        fs::create_directory(folder / "out");
+        const std::string place = link ? folder / "original.toml" : folder / "out/" + file;
+        const std::string scenario = the_model ? folder / "s.toml" : place;
+        const std::string content = the_model ? read_file(model("pendulum")) : pendulum("0.1", "");
+        write_file(place, content);
+        if (link) fs::create_symlink(place, folder / "out/" + file);
+        if (the_model)
+          write_file(scenario, "model = '" + place + "'\n[integrator]\nmethod = 'rk4'\nstep = 0.001\n[time]\nend = 0.1\n");
+        const Ended e = invar({"run", scenario, "-o", folder / "out", "--force"});
+        EXPECT_EQ(e.code, 2) << what;
+        EXPECT_TRUE(has(e.err, "is read here, and would be written over")) << what << ": " << e.err;
+        EXPECT_EQ(read_file(place), content) << what;
+      }
+}
+
 TEST(Report, WritesOverNoRecording) {
   Folder folder;
   ASSERT_EQ(invar({"run", scenario("pendulum"), "-o", folder / "out"}).code, 0);

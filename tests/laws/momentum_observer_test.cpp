@@ -74,6 +74,21 @@ TEST(MomentumObserver, FollowsAConstantEffortOnASwingingHingeWithItsLag) {
     EXPECT_TRUE(clause(w.outcome, name).held()) << clause(w.outcome, name).text();
 }
 
+// One look per 1/k is the limit that the clause allows; times of ticks are rounded, and must not break it.
+TEST(MomentumObserver, IsResolvedByLooksAtItsOwnRate) {
+  const Model model = build(hinged());
+  for (const double period : {0.1, 0.01, 0.003, 0.07})
+    for (const double start : {0.0, 1000.0}) {
+      ControllerSpec controller = with(swinging(model, 1 / period));
+      controller.period = period;
+      Scenario s = controlled(hinged(), start_of(model, 0.1), start + 30 * period, period, controller);
+      s.start_time = start;
+      Watched w;
+      ASSERT_TRUE(watch(s, w));
+      EXPECT_TRUE(clause(w.outcome, "observer_is_resolved").held()) << period << ' ' << clause(w.outcome, "observer_is_resolved").text();
+    }
+}
+
 /// Laws on all bodies that rest where they are, and in freedoms.
 Scenario held(const JointCase& c, bool bodies, double observer, double h, int steps) {
   const Model model = build(c.spec);

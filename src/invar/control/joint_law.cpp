@@ -221,7 +221,7 @@ void JointLaw::settle(Instant at, const Bodies& bodies) {
   if ((!integrates_ && !observer_.on() && !known_load_.watches()) || !look(at, bodies).ok()) return;
   if (known_load_.watches() && law(at).ok()) watch(at);
   if (observer_.on() && law(at).ok()) {
-    certificate_.look(resolved_, at.t, observer_.stride());
+    certificate_.look(resolved_, at.t, observer_.stride(), -1, round_off(observer_.rate() * std::abs(at.t)));
     observer_.take(at.t, inverse_, own_, no_port_, efforts_);
   }
   if (!integrates_) return;

@@ -203,7 +203,7 @@ void PortLaw::settle(Instant at, const Bodies& bodies) {
   if (known_.adapts() && !adapt(at, bodies).ok()) return;
   if (!law(at, bodies).ok()) return;
   if (observer_.on()) {
-    certificate_.look(resolved_, at.t, observer_.stride());
+    certificate_.look(resolved_, at.t, observer_.stride(), -1, round_off(observer_.rate() * std::abs(at.t)));
     for (std::size_t b = 0; b < port_.size(); ++b) rest_[b] = port_[b] + observed_[b];
     observer_.take(at.t, inverse_, acting(), rest_, no_efforts_);
   }

@@ -105,6 +105,15 @@ Result<Output> prepare_output(const std::string& directory, bool force, Found* f
   return output;
 }
 
+Result<void> not_an_input(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+  std::error_code ignored;
+  for (const std::string& output : outputs)
+    for (const std::string& input : inputs)
+      if (fs::equivalent(output, input, ignored))
+        return fail(ErrorKind::Option, "is read here, and would be written over: name another output", output);
+  return {};
+}
+
 double free_bytes(const std::string& directory) {
   const Output output{directory.empty() ? "." : directory};
   std::error_code trouble;

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "invar/base/error.hpp"
 
@@ -27,6 +28,9 @@ enum class Found { Nothing, Empty, EarlierOutput, OtherFiles };
 /// is no log is refused all the same, as is anything in the place of a file that is none. What is refused has lost nothing. The
 /// directory is held against other runs until the last copy of the result is gone.
 Result<Output> prepare_output(const std::string& directory, bool force, Found* found = nullptr);
+
+/// Refuses an output that is one of the files that are read: by its name, by a link, or by another way to it.
+Result<void> not_an_input(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
 /// Bytes that a run may write into a directory, there already or not, its earlier output replaced; infinity where the system
 /// does not say.
