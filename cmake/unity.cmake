@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # compile_together(target sources...): sources of one folder are compiled a dozen at a time. Headers take most of the time of a
 # compilation, and a folder shares them. What stands in an unnamed namespace of one file is therefore seen by its neighbours: names
-# there say what they are for. The preset dev compiles one by one, so that every source is known to include what it needs.
+# there say what they are for. The preset dev compiles one by one.
 set(INVAR_TOGETHER 12)
 
 function(compile_together target)
