@@ -85,7 +85,8 @@ TEST(MomentumObserver, IsResolvedByLooksAtItsOwnRate) {
       s.start_time = start;
       Watched w;
       ASSERT_TRUE(watch(s, w));
-      EXPECT_TRUE(clause(w.outcome, "observer_is_resolved").held()) << period << ' ' << clause(w.outcome, "observer_is_resolved").text();
+      EXPECT_TRUE(clause(w.outcome, "observer_is_resolved").held())
+          << period << ' ' << clause(w.outcome, "observer_is_resolved").text();
     }
 }
 

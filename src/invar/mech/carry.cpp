@@ -67,8 +67,8 @@ class Carrier {
   }
 
  private:
-  // Coordinates and turns by name; a joint that was locked, or is new, or is locked elsewhere and let go again by the same list, is
-  // where [initial] of the new model has it.
+  // Coordinates and turns by name; a joint that was locked, or is new, or is locked elsewhere and let go again by the same list,
+  // is where [initial] of the new model has it.
   void take_joints() {
     VecX q, v;
     joint_coordinates(from_, old_, q, v);
