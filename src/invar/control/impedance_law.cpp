@@ -16,7 +16,8 @@ namespace invar {
 namespace {
 
 constexpr double kReach = 1e-9;  // of the largest mobility: directions below it cannot be reached
-constexpr double kHeld = 1e-11;  // of the mobility that the body would have alone: what nothing moves keeps no more, by rounding
+constexpr double kUnmoved =
+    1e-11;  // of the mobility that the body would have alone: what nothing moves keeps no more, by rounding
 
 // Of the point's coordinates and of all freedoms; balls and free joints have no coordinates that a filter could see.
 std::vector<bool> winding(const Model& model) {
@@ -110,7 +111,7 @@ std::string ImpedanceLaw::objection(Instant at, const Bodies& bodies) {
   const double own = model_.bodies()[static_cast<std::size_t>(spec_.body)].inertia.mass;
   double mass = own;
   for (const Body& body : model_.bodies()) mass = own > 0 ? own : mass + body.inertia.mass;
-  if (Mat3 mobility; inverse_.at(bodies).ok() && mobility_of_point(mobility) && mass * mobility.trace() < kHeld)
+  if (Mat3 mobility; inverse_.at(bodies).ok() && mobility_of_point(mobility) && mass * mobility.trace() < kUnmoved)
     return fmt::format("its point on body '{}' cannot move: joints hold it in every direction",
                        model_.bodies()[static_cast<std::size_t>(spec_.body)].name);
   return {};
