@@ -62,7 +62,8 @@ TEST(BlockTree, SolvesWhatTheDenseMatrixSolves) {
     VecX r(d.tree.total());
     for (double& e : r) e = random.normal();
     const Eigen::FullPivLU<MatX> lu(d.dense);
-    if (lu.rcond() < 1e-4) continue;
+    if (!lu.isInvertible() || lu.rcond() < 1e-4)
+      continue;  // a border wider than its nodes; no estimate is one of a singular matrix
     const VecX expected = lu.solve(r);
     ASSERT_EQ(d.tree.eliminate(1e-14), -1) << "seed " << at;
     ASSERT_TRUE(d.tree.finish(1e-14));
