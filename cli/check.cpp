@@ -11,7 +11,6 @@
 #include "invar/io/toml_table.hpp"
 #include "invar/mech/augmented.hpp"
 #include "invar/mech/exactness.hpp"
-#include "invar/model/joint/kinds.hpp"
 #include "invar/run/start.hpp"
 #include "weight.hpp"
 
@@ -29,7 +28,7 @@ struct Findings {
 void note_angles(const Model& model, std::vector<std::string>& notes) {
   for (const Joint& j : model.joints())
     for (int k = 0; k < j.nv; ++k)
-      if (const double q = j.nq == j.nv ? model.initial_q()[j.q0 + k] : 0; winds(j.kind, k) && std::abs(q) > 2 * std::numbers::pi)
+      if (const double q = j.nq == j.nv ? model.initial_q()[j.q0 + k] : 0; j.winds(k) && std::abs(q) > 2 * std::numbers::pi)
         notes.push_back(fmt::format("joint '{}' starts at {:g} rad, more than a turn (angles are in rad)", j.name, q));
 }
 

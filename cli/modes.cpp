@@ -12,7 +12,6 @@
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/equilibrium.hpp"
 #include "invar/mech/minimal/tip_stiffness.hpp"
-#include "invar/model/joint/kinds.hpp"
 #include "invar/run/words.hpp"
 
 namespace invar::cli {
@@ -138,9 +137,8 @@ struct Part {
 
 // A free joint to the ground names the freedoms of its body.
 bool named_by_a_joint(const Model& model, int body) {
-  return std::any_of(model.joints().begin(), model.joints().end(), [&](const Joint& joint) {
-    return joint.kind == JointKind::Free && joint.parent == kWorld && joint.child == body;
-  });
+  return std::any_of(model.joints().begin(), model.joints().end(),
+                     [&](const Joint& joint) { return joint.facts->is_free() && joint.parent == kWorld && joint.child == body; });
 }
 
 // What a mode does to every freedom of the model, and to floating bodies.
@@ -149,14 +147,14 @@ std::vector<Part> parts_of(const Placed& p, const Linear& linear, const Mode& mo
   for (const Joint& joint : p.model.joints())
     for (int k = 0; k < joint.nv; ++k)
       out.push_back({joint.nv == 1 ? joint.name : fmt::format("{}.{}", joint.name, k), mode.joints[joint.v0 + k],
-                     turns(joint.kind, k) ? 1.0 : p.model.length()});
+                     joint.turns(k) ? 1.0 : p.model.length()});
   const JointTree& tree = p.minimal.tree();
   for (std::size_t i = 0; i < tree.independent().size(); ++i) {
     const int freedom = tree.independent()[i];
     const JointTree::Node& node = tree.nodes()[tree.node_of_freedom(freedom)];
     if (node.joint < 0 && !named_by_a_joint(p.model, node.body))
       out.push_back({linear.coordinates[i], mode.shape[static_cast<Eigen::Index>(i)],
-                     turns(node.kind, freedom - node.v0) ? 1.0 : p.model.length()});
+                     node.facts->turns(freedom - node.v0) ? 1.0 : p.model.length()});
   }
   return out;
 }

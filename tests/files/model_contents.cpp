@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "invar/io/model_file.hpp"
-#include "invar/model/joint/kinds.hpp"
+#include "support/faces/kinds.hpp"
 #include "invar/model/model.hpp"
 #include "support/model_texts.hpp"
 

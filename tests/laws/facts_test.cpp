@@ -25,9 +25,9 @@
 #include "invar/model/joint/kind/screw.hpp"
 #include "invar/model/joint/kind/spherical.hpp"
 #include "invar/model/joint/kind/universal.hpp"
-#include "invar/model/joint/kinds.hpp"
 #include "invar/model/joint/motion.hpp"
 #include "support/campaign.hpp"
+#include "support/faces/kinds.hpp"
 #include "support/random_mechanism.hpp"
 
 namespace invar::testing {
@@ -62,11 +62,11 @@ std::vector<Named> masks() {
 
 // Slides behind turns, sharing, turns that are no shape of their own: no kind has them.
 std::vector<Named> test_paths() {
-  return {{"polar", Path("polar").turn(Axis::Z, 0).slide(Axis::X, 1).facts()},
-          {"crane", Path("crane").turn(Axis::Z, 0).turn(Axis::Y, 1).slide(Axis::X, 2).facts()},
-          {"elbow", Path("elbow").turn(Axis::Z, 0).slide(Axis::X, 1).turn(Axis::Y, 2).facts()},
-          {"mast", Path("mast").slide(Axis::Z, 0).turn(Axis::Z, 1).slide(Axis::X, 2).facts()},
-          {"cam", Path("cam").turn(Axis::Y, 0, "angle").slide(Axis::X, 0, 0.4).slide(Axis::Z, 1).facts()}};
+  return {{"polar", FactsOf("polar").turn(Axis::Z, 0).slide(Axis::X, 1).facts()},
+          {"crane", FactsOf("crane").turn(Axis::Z, 0).turn(Axis::Y, 1).slide(Axis::X, 2).facts()},
+          {"elbow", FactsOf("elbow").turn(Axis::Z, 0).slide(Axis::X, 1).turn(Axis::Y, 2).facts()},
+          {"mast", FactsOf("mast").slide(Axis::Z, 0).turn(Axis::Z, 1).slide(Axis::X, 2).facts()},
+          {"cam", FactsOf("cam").turn(Axis::Y, 0, "angle").slide(Axis::X, 0, 0.4).slide(Axis::Z, 1).facts()}};
 }
 
 std::vector<Named> all() {
@@ -129,7 +129,7 @@ TEST(Facts, RowsAndDualsComplementTheMotion) {
   for_all(all(), cases(40), [](const Facts& f, const At& at) {
     Columns S, D;
     Rows C;
-    motion(f, at.q, S), dual(f, at.q, D), rows(f, at.q, C);
+    f.motion(at.q, S), f.dual(at.q, D), f.rows(at.q, C);
     ASSERT_EQ(S.cols(), f.nv());
     ASSERT_EQ(C.rows(), f.rows());
     EXPECT_LE(largest(C * S), kRounding);
@@ -143,7 +143,7 @@ TEST(Facts, RowsAndDualsComplementTheMotion) {
 TEST(Facts, MeasureIsTheInverseOfThePose) {
   for_all(all(), cases(40), [](const Facts& f, const At& at) {
     double back[7] = {};
-    measure(f, pose(f, at.q), back);
+    f.measure(f.pose(at.q), back);
     double sign = 1;
     if (f.ball() >= 0) {
       double along = 0;
@@ -160,18 +160,18 @@ TEST(Facts, ScrewsCountTheirTurns) {
     const Facts f = kind::screw(random.uniform(0.01, 1) * (i % 2 == 0 ? 1 : -1));
     const double q = random.uniform(-60, 60);
     double back = 0;
-    measure(f, pose(f, &q), &back);
+    f.measure(f.pose(&q), &back);
     EXPECT_NEAR(back, q, 1e-13 * (1 + std::abs(q)));
   }
 }
 
 TEST(Facts, MotionIsTheRateOfThePose) {
   for_all(all(), cases(20), [](const Facts& f, const At& at) {
-    const Pose before = pose(f, moved(f, at, -h).q), after = pose(f, moved(f, at, h).q);
+    const Pose before = f.pose(moved(f, at, -h).q), after = f.pose(moved(f, at, h).q);
     VecX V(6);
     V << log_so3(after.q * before.q.conjugate()), after.p - before.p;
     Columns S;
-    motion(f, at.q, S);
+    f.motion(at.q, S);
     EXPECT_LE(largest(V / (2 * h) - S * rates(f, at)), kDifferences);
   });
 }
@@ -179,11 +179,11 @@ TEST(Facts, MotionIsTheRateOfThePose) {
 TEST(Facts, BiasIsTheRateOfTheMotionAtConstantRates) {
   for_all(all(), cases(20), [](const Facts& f, const At& at) {
     Columns before, after;
-    motion(f, moved(f, at, -h).q, before), motion(f, moved(f, at, h).q, after);
-    EXPECT_LE(largest((after - before) * rates(f, at) / (2 * h) - bias(f, at.q, at.v)), kDifferences);
+    f.motion(moved(f, at, -h).q, before), f.motion(moved(f, at, h).q, after);
+    EXPECT_LE(largest((after - before) * rates(f, at) / (2 * h) - f.bias(at.q, at.v)), kDifferences);
     if (f.steady()) {
       EXPECT_EQ(largest(after - before), 0);
-      EXPECT_EQ(largest(bias(f, at.q, at.v)), 0);
+      EXPECT_EQ(largest(f.bias(at.q, at.v)), 0);
     }
   });
 }
@@ -194,12 +194,12 @@ TEST(Facts, FormsAreTheConditionsOfThePath) {
   for_all(all(), cases(20), [&](const Facts& f, const At& at) {
     if (!f.quadratic()) return;
     ++judged;
-    const Pose X = pose(f, at.q);
+    const Pose X = f.pose(at.q);
     const Mat3 R = X.R();
     Columns S;
     Rows C;
-    motion(f, at.q, S), rows(f, at.q, C);
-    const Vec6 V = S * rates(f, at), gamma = bias(f, at.q, at.v);
+    f.motion(at.q, S), f.rows(at.q, C);
+    const Vec6 V = S * rates(f, at), gamma = f.bias(at.q, at.v);
     MatX G(f.rows(), 6);
     for (int i = 0; i < f.rows(); ++i) {
       const Form& form = f.forms()[static_cast<std::size_t>(i)];
@@ -237,6 +237,32 @@ TEST(Facts, ADistanceIsOneForm) {
   }
 }
 
+// Forms of all 17 coefficients along any motion: value, row and velocity part are its derivatives.
+TEST(Facts, OfAnyFormGiveItsDerivatives) {
+  Random random(seed(1825));
+  for (int i = 0; i < cases(100); ++i) {
+    Form form;
+    for (int k = 0; k < 9; ++k) form.A(k / 3, k % 3) = random.normal();
+    form.b = random_vector(random, 1), form.d = random_vector(random, 1), form.e = random.normal(), form.c = random.normal();
+    const Quat q = random_attitude(random);
+    const Vec3 p = random_vector(random, 1), w = random_vector(random, 1), v = random_vector(random, 1);
+    const Vec3 alpha = random_vector(random, 1), a = random_vector(random, 1);
+    // To second order: R(t) = exp(t w + t²/2 α) R.
+    const auto along = [&](double t) {
+      const Quat turn = exp_so3(t * w + 0.5 * t * t * alpha);
+      return form.value((turn * q).toRotationMatrix(), p + t * v + 0.5 * t * t * a);
+    };
+    const Mat3 R = q.toRotationMatrix();
+    Vec6 V, A;
+    V << w, v;
+    A << alpha, a;
+    const double step = 1e-4, size = 100;  // of third and fourth derivatives, at most
+    EXPECT_NEAR(form.row(R, p).dot(V), (along(step) - along(-step)) / (2 * step), size * step * step);
+    EXPECT_NEAR(form.row(R, p).dot(A) + form.velocity_part(R, p, w, v),
+                (along(step) - 2 * along(0) + along(-step)) / (step * step), size * step * step + 1e-6);
+  }
+}
+
 // The same templates over dual numbers: derivatives of motion, rows and duals along each scalar coordinate.
 TEST(Facts, DualNumbersGiveTheDerivatives) {
   using D1 = Dual<1>;
@@ -252,9 +278,9 @@ TEST(Facts, DualNumbersGiveTheDerivatives) {
       before.q[along] -= h, after.q[along] += h;
       Columns S0, S1, dual0, dual1;
       Rows C0, C1;
-      motion(f, before.q, S0), motion(f, after.q, S1);
-      dual(f, before.q, dual0), dual(f, after.q, dual1);
-      rows(f, before.q, C0), rows(f, after.q, C1);
+      f.motion(before.q, S0), f.motion(after.q, S1);
+      f.dual(before.q, dual0), f.dual(after.q, dual1);
+      f.rows(before.q, C0), f.rows(after.q, C1);
       for (int k = 0; k < f.nv(); ++k)
         for (int i = 0; i < 3; ++i) {
           const auto n = static_cast<std::size_t>(k);
@@ -300,19 +326,19 @@ TEST(Facts, SayWhatFacesSay) {
       Pose X0;
       Vec6 b0;
       double q0[7] = {}, q[7] = {};
-      motion(f, at.q, S), dual(f, at.q, D), rows(f, at.q, C);
+      f.motion(at.q, S), f.dual(at.q, D), f.rows(at.q, C);
       with_kind(kind, [&](auto face) {
         using K = decltype(face);
         K::motion(at.q, 0.3, S0), K::dual(at.q, 0.3, D0), K::rows(at.q, 0.3, C0);
         X0 = K::pose(at.q, 0.3), b0 = K::bias(at.q, at.v);
         K::measure(X0, 0.3, q0);
       });
-      measure(f, X0, q);
+      f.measure(X0, q);
       EXPECT_LE(largest(S - S0), 2.3e-16) << f.word();
       EXPECT_LE(largest(D - D0), 4.5e-16) << f.word();
       EXPECT_LE(largest(C - C0), 4.5e-16) << f.word();
-      EXPECT_LE(largest(bias(f, at.q, at.v) - b0), 2.3e-16) << f.word();
-      const Pose X = pose(f, at.q);
+      EXPECT_LE(largest(f.bias(at.q, at.v) - b0), 2.3e-16) << f.word();
+      const Pose X = f.pose(at.q);
       EXPECT_LE((X.p - X0.p).norm(), 2.3e-16) << f.word();
       EXPECT_LE(largest(X.R() - X0.R()), 3e-15) << f.word();
       for (int k = 0; k < f.nq(); ++k) EXPECT_NEAR(q[k], q0[k], 2e-15 * (1 + std::abs(q0[k]))) << f.word() << ' ' << k;

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "invar/model/model.hpp"
+#include "support/faces/kinds.hpp"
 #include "support/expect_joint.hpp"
 
 namespace invar {

@@ -178,7 +178,7 @@ TEST(LoopStarts, OfDrivenFreedomsAreAsDrivenAndTheLoopFollows) {
     for (const Bodies& bodies : begun_bodies(*s, what)) {
       VecX at, rates;
       joint_coordinates(*s->model, bodies, at, rates);
-      EXPECT_NEAR(winds(joint.kind, freedom) ? nearest_turn(at[joint.q0 + freedom], q) : at[joint.q0 + freedom], q, 1e-9) << what;
+      EXPECT_NEAR(joint.winds(freedom) ? nearest_turn(at[joint.q0 + freedom], q) : at[joint.q0 + freedom], q, 1e-9) << what;
       EXPECT_NEAR(rates[f], v, 1e-9) << what;
     }
   }
@@ -222,7 +222,7 @@ TEST(LoopStarts, OfCouplingsFollowTheJointThatIsNamed) {
       VecX at, rates;
       joint_coordinates(model, bodies, at, rates);
       const double is = at[driven.q0 + c.freedom];
-      EXPECT_NEAR(winds(driven.kind, c.freedom) ? nearest_turn(is, map.value) : is, map.value, 1e-9) << what;
+      EXPECT_NEAR(driven.winds(c.freedom) ? nearest_turn(is, map.value) : is, map.value, 1e-9) << what;
       EXPECT_NEAR(rates[of.v0], v, 1e-9) << what;
       EXPECT_NEAR(rates[driven.v0 + c.freedom], map.slope * v, 1e-8) << what;
     }

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "invar/model/joint/kinds.hpp"
+#include "support/faces/kinds.hpp"
 #include "support/campaign.hpp"
 #include "support/recorded.hpp"
 #include "support/ride.hpp"

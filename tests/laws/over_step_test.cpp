@@ -51,7 +51,7 @@ TEST(JointOver, TakesTheMotionOverAStepApartIntoTheChangesOfCoordinates) {
           for (int l = 0; l < joint.nv; ++l) EXPECT_NEAR(over.dual.col(k).dot(over.S.col(l)), k == l ? 1 : 0, 1e-14);
           if (joint.nq != joint.nv) continue;
           const double change = q1[joint.q0 + k] - q0[joint.q0 + k];
-          const double nearest = winds(joint.kind, k) ? nearest_turn(change, h * over.v[k]) : change;
+          const double nearest = joint.winds(k) ? nearest_turn(change, h * over.v[k]) : change;
           EXPECT_NEAR(over.v[k], nearest / h, noise) << d->what << ", joint " << joint.name << " freedom " << k;
         }
         ++joints;

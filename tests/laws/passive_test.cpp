@@ -8,7 +8,7 @@
 
 #include <numbers>
 
-#include "invar/model/joint/kinds.hpp"
+#include "support/faces/kinds.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {

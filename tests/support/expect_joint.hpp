@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "invar/base/random.hpp"
-#include "invar/model/joint/kinds.hpp"
+#include "support/faces/kinds.hpp"
 
 namespace invar::testing {
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "invar/model/joint/kinds.hpp"
+#include "support/faces/kinds.hpp"
 
 namespace invar::testing {
 

@@ -140,7 +140,7 @@ StepBalance balance(const ModelSpec& plant, const Model& model, const Bodies& bo
                   out.fell = out.fell && now.V <= before.V + 1e-13 * out.at_play;
                   for (const Joint& joint : model.joints())
                     for (int k = 0; k < joint.nv; ++k)
-                      out.wound = out.wound || (joint.has_passive && winds(joint.kind, k) && std::abs(now.q[joint.q0 + k]) > 3.0);
+                      out.wound = out.wound || (joint.has_passive && joint.winds(k) && std::abs(now.q[joint.q0 + k]) > 3.0);
                   before = now;
                 }).verdict;
   out.last = before.V;

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "invar/geom/rotation.hpp"
-#include "invar/model/joint/kinds.hpp"
 
 namespace invar {
 namespace {
@@ -69,12 +68,12 @@ Result<void> Actuator::on_joint(const Model& model) {
   if (spec_.freedom < 0 || spec_.freedom >= joint.nv)
     return fail(ErrorKind::Scenario,
                 fmt::format("joint '{}' has {} freedoms, so no freedom {}", joint.name, joint.nv, spec_.freedom));
-  if (spec_.kind == ActuatorSpec::Kind::Cylinder && joint.kind != JointKind::Prismatic)
+  if (spec_.kind == ActuatorSpec::Kind::Cylinder && !joint.facts->is_slide())
     return fail(ErrorKind::Scenario, fmt::format("joint '{}' is {}; a cylinder pushes along a prismatic one or between two "
                                                  "'points', and a motor acts on any other",
                                                  joint.name, invar::name(joint.kind)));
   freedom_ = joint.v0 + spec_.freedom;
-  if (turns(joint.kind, spec_.freedom)) unit_ = "N m";
+  if (joint.turns(spec_.freedom)) unit_ = "N m";
   return {};
 }
 

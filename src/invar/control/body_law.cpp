@@ -14,7 +14,7 @@ namespace invar {
 bool BodyLaw::has_outward_way(const Model& model) {
   const SpanningTree tree = spanning_tree(model);
   return tree.closures.empty() && std::all_of(model.joints().begin(), model.joints().end(), [](const Joint& j) {
-           return j.kind == JointKind::Spherical || (j.kind == JointKind::Free && j.parent == kWorld);
+           return j.facts->is_point() || (j.facts->is_free() && j.parent == kWorld);
          });
 }
 

@@ -9,7 +9,6 @@
 
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
-#include "invar/model/joint/kinds.hpp"
 
 namespace invar {
 namespace {
@@ -25,7 +24,7 @@ double whole_inertia(const Model& model) {
   for (const Body& body : model.bodies()) out += body.inertia.mass * square + body.inertia.I_C.trace();
   for (const Joint& joint : model.joints())
     for (int k = 0; k < joint.nv; ++k)
-      out += joint.passive[static_cast<std::size_t>(k)].armature * (turns(joint.kind, k) ? 1.0 : square);
+      out += joint.passive[static_cast<std::size_t>(k)].armature * (joint.turns(k) ? 1.0 : square);
   return out;
 }
 
@@ -103,7 +102,7 @@ Result<std::shared_ptr<const Drive>> Drive::build(const Model& model, const std:
     for (const One& other : out->drives_)
       if (other.v == v)
         return fail(ErrorKind::Scenario, fmt::format("freedom {} of joint '{}' is driven twice", spec.freedom, joint.name));
-    out->drives_.push_back({*found, spec.freedom, v, winds(joint.kind, spec.freedom), spec.signal, spec.correction});
+    out->drives_.push_back({*found, spec.freedom, v, joint.winds(spec.freedom), spec.signal, spec.correction});
   }
   const auto k = static_cast<Eigen::Index>(out->drives_.size());
   out->response_ = MatX::Zero(k, k);
@@ -141,7 +140,7 @@ std::vector<Drive::Aim> Drive::aims(double t) const {
 void Drive::expect_turns(Instant at, const Bodies& bodies) const {
   joint_coordinates(model_, bodies, q_, v_);
   for (const Joint& joint : model_.joints())
-    for (int k = 0; k < joint.nv; ++k) wound_[joint.v0 + k] = winds(joint.kind, k) ? q_[joint.q0 + k] : 0.0;
+    for (int k = 0; k < joint.nv; ++k) wound_[joint.v0 + k] = joint.winds(k) ? q_[joint.q0 + k] : 0.0;
   for (const One& d : drives_)
     if (d.winds) wound_[d.v] = value(d.signal, at);
   // Couplings in a row pass turns on, in whatever order they were written.
@@ -149,8 +148,8 @@ void Drive::expect_turns(Instant at, const Bodies& bodies) const {
     for (const Coupling& c : model_.couplings()) {
       const Joint &coupled = model_.joints()[static_cast<std::size_t>(c.joint)],
                   &of = model_.joints()[static_cast<std::size_t>(c.of)];
-      const double driving = winds(of.kind, c.of_freedom) ? wound_[of.v0 + c.of_freedom] : q_[of.q0 + c.of_freedom];
-      if (winds(coupled.kind, c.freedom)) wound_[coupled.v0 + c.freedom] = driven_by(c, driving).value;
+      const double driving = of.winds(c.of_freedom) ? wound_[of.v0 + c.of_freedom] : q_[of.q0 + c.of_freedom];
+      if (coupled.winds(c.freedom)) wound_[coupled.v0 + c.freedom] = driven_by(c, driving).value;
     }
   unwind(model_, wound_, q_);
   driving_coordinates(model_, q_, coupling_q_);
@@ -180,7 +179,7 @@ int Drive::solve_efforts() const {
   for (Eigen::Index k = 0; k < n; ++k) {
     const One& d = drives_[static_cast<std::size_t>(k)];
     const Joint& joint = model_.joints()[static_cast<std::size_t>(d.joint)];
-    const double unit = turns(joint.kind, d.freedom) ? 1.0 : model_.length();
+    const double unit = joint.turns(d.freedom) ? 1.0 : model_.length();
     const double answer = response_(k, k);
     scale_[k] = answer * inertia > kHeld * unit * unit ? 1 / std::sqrt(answer) : 0.0;
   }

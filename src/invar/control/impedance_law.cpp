@@ -23,7 +23,7 @@ constexpr double kUnmoved =
 std::vector<bool> winding(const Model& model) {
   std::vector<bool> out(3 + static_cast<std::size_t>(model.nv()), false);
   for (const Joint& joint : model.joints())
-    for (int k = 0; k < joint.nv; ++k) out[static_cast<std::size_t>(3 + joint.v0 + k)] = winds(joint.kind, k);
+    for (int k = 0; k < joint.nv; ++k) out[static_cast<std::size_t>(3 + joint.v0 + k)] = joint.winds(k);
   return out;
 }
 

@@ -59,7 +59,7 @@ std::string name_of(const Model& model, const JointAim& aim) {
 void JointLaw::state_readings() {
   const bool sliding = is_sliding();
   for (const JointAim& aim : spec_.aims) {
-    const bool angle = turns(model_.joints()[static_cast<std::size_t>(aim.joint)].kind, aim.freedom);
+    const bool angle = model_.joints()[static_cast<std::size_t>(aim.joint)].turns(aim.freedom);
     tracking_.push_back({name_of(model_, aim), angle ? "rad" : "m"});
   }
   const char *meaning = "½ sᵀ Γ s, and what the integral holds", *promise = "-sᵀ K s + sᵀ d with the d that acted, B (24)";

@@ -142,8 +142,7 @@ Verdict JointLaw::look(Instant at, const Bodies& bodies) {
     const Jet wanted = aim.path(at);
     const auto k = static_cast<Eigen::Index>(i);
     double e = joint.q[aim.freedom] - wanted.q;
-    if (winds(model_.joints()[static_cast<std::size_t>(aim.joint)].kind, aim.freedom))
-      e = std::remainder(e, 2 * std::numbers::pi);
+    if (model_.joints()[static_cast<std::size_t>(aim.joint)].winds(aim.freedom)) e = std::remainder(e, 2 * std::numbers::pi);
     wanted_[k] = wanted.q;
     e_[k] = e;
     v_[k] = joint.v[aim.freedom];

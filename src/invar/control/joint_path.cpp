@@ -206,7 +206,7 @@ class Walk {
     for (const Joint& joint : model_.joints())
       for (int k = 0; joint.nq == joint.nv && k < joint.nv; ++k) {
         const Passive& p = joint.passive[static_cast<std::size_t>(k)];
-        f(joint, turns(joint.kind, k) ? "rad" : "m", q[joint.q0 + k], p.lower, p.upper);
+        f(joint, joint.turns(k) ? "rad" : "m", q[joint.q0 + k], p.lower, p.upper);
       }
   }
 
@@ -247,7 +247,7 @@ class Walk {
     unwind(model_, wound_, q);
     for (const Joint& joint : model_.joints())
       for (int k = 0; k < joint.nv; ++k)
-        if (winds(joint.kind, k)) wound_[joint.v0 + k] = q[joint.q0 + k];
+        if (joint.winds(k)) wound_[joint.v0 + k] = q[joint.q0 + k];
   }
 
   const JointTree& tree_;

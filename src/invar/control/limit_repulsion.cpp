@@ -9,7 +9,7 @@ namespace invar {
 
 std::string flaw(const LimitedFreedom& f, const Model& model) {
   const Joint& joint = model.joints()[static_cast<std::size_t>(f.joint)];
-  if (!winds(joint.kind, f.freedom)) return {};
+  if (!joint.winds(f.freedom)) return {};
   const bool low = std::isfinite(f.lower), high = std::isfinite(f.upper);
   if (low && high && f.upper - f.lower > 2 * std::numbers::pi)
     return "limits of '" + freedom_name(joint, f.freedom) + "' are more than a turn apart, and turns are not counted";
@@ -47,7 +47,7 @@ std::vector<std::string> LimitRepulsion::names(const Model& model) const {
 
 double LimitRepulsion::coordinate(const ConstrainedInverse& at, const LimitedFreedom& f) const {
   const double q = at.joint(f.joint).q[f.freedom];
-  if (!winds(at.model().joints()[static_cast<std::size_t>(f.joint)].kind, f.freedom)) return q;
+  if (!at.model().joints()[static_cast<std::size_t>(f.joint)].winds(f.freedom)) return q;
   const bool low = std::isfinite(f.lower), high = std::isfinite(f.upper);
   const double near = low && high ? 0.5 * (f.lower + f.upper) : 0.0;
   return near + std::remainder(q - near, 2 * std::numbers::pi);

@@ -69,7 +69,7 @@ void Measurement::close(Bodies& bodies) {
   unwind(model_, joints.wound, joints.q);
   for (const Joint& joint : model_.joints())
     for (int k = 0; k < joint.nv; ++k)
-      if (winds(joint.kind, k)) joints.wound[joint.v0 + k] = joints.q[joint.q0 + k];
+      if (joint.winds(k)) joints.wound[joint.v0 + k] = joints.q[joint.q0 + k];
 }
 
 void Measurement::remember(Recall& memory) {

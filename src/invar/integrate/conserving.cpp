@@ -71,7 +71,7 @@ class CoreIn final : public Conserving::Core {
       const Joint& joint = natural.model().joints()[j];
       freedoms_of_tree_ += joint.rows();
       bool turning = false;
-      for (int k = 0; k < joint.nv; ++k) turning = turning || winds(joint.kind, k);
+      for (int k = 0; k < joint.nv; ++k) turning = turning || joint.winds(k);
       if (turning) cut_.push_back(j);
     }
     const auto& tree = shell_.tree();
@@ -165,7 +165,7 @@ class CoreIn final : public Conserving::Core {
       coordinates_of_joint(natural_.model(), j, bodies_, q_, v_);
       const Joint& joint = natural_.model().joints()[j];
       for (int k = 0; k < joint.nv; ++k) {
-        if (!winds(joint.kind, k)) continue;
+        if (!joint.winds(k)) continue;
         const double rate = v_[joint.v0 + k];
         const double expected = x.wound[joint.v0 + k] + 0.5 * h * (x.wound_rate[joint.v0 + k] + rate);
         x.wound[joint.v0 + k] = q_[joint.q0 + k] + cayley::kTurn * std::round((expected - q_[joint.q0 + k]) / cayley::kTurn);

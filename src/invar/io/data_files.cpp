@@ -280,7 +280,7 @@ class Recording {
       bool open = false;
       for (int k = 0; k < j.nv; ++k)
         if (!told_[static_cast<std::size_t>(j.v0 + k)]) open = open || (recorded ? moves(path, k, 1) : controlled && !inputs);
-      if (open && j.kind != JointKind::Free) out.push_back(j.name);
+      if (open && !j.facts->is_free()) out.push_back(j.name);
     }
     return out;
   }

@@ -128,7 +128,7 @@ void expect_agreement(const TomlTable& root, const Model& model, const Drive::Ai
   const Joint& joint = model.joints()[j];
   const AsNamed measure(model);
   const Said said = said_of(root, start, joint.name);
-  if (winds(joint.kind, aim.freedom) && start.by_bodies) q = nearest_turn(q, aim.q);
+  if (joint.winds(aim.freedom) && start.by_bodies) q = nearest_turn(q, aim.q);
   const bool other_q = said.q && measure.off(j, aim.freedom, q, aim.q) > AsNamed::kBound;
   const bool other_v = said.v && measure.off(j, aim.freedom, v, aim.v) > AsNamed::kBound;
   if (!other_q && !other_v) return;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "invar/mech/passive.hpp"
-#include "invar/model/joint/kinds.hpp"
 
 namespace invar {
 namespace {
@@ -46,7 +45,7 @@ FreedomClasses freedom_classes(const Model& model, const std::vector<int>& joint
   for (const int j : joints) {
     const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
     for (int k = 0; k < joint.nv; ++k) {
-      const bool angle = invar::turns(joint.kind, k), ball = k >= ball_start(joint);
+      const bool angle = joint.turns(k), ball = k >= ball_start(joint);
       std::string name = shared_name(joint.name, sharing, angle ? "all turns" : "all shifts", names);
       if (sharing == Sharing::Each)
         name = freedom_name(joint, k);

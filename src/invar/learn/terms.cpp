@@ -51,7 +51,7 @@ Result<std::vector<int>> joints_of(const Model& model, const TermSpec& spec) {
   if (spec.on.empty())
     std::erase_if(*all, [&](int j) {
       const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
-      return joint.nv == 0 || joint.kind == JointKind::Free;
+      return joint.nv == 0 || joint.facts->is_free();
     });
   for (const int j : *all)
     if (model.joints()[static_cast<std::size_t>(j)].nv == 0)

@@ -29,7 +29,7 @@ VecX JointState::turns(const Model& model) const {
   VecX told = VecX::Constant(model.nv(), std::numeric_limits<double>::quiet_NaN());
   for (std::size_t j = 0; j < model.joints().size(); ++j)
     for (int k = 0; k < model.joints()[j].nv; ++k)
-      if (known[j] && winds(model.joints()[j].kind, k)) told[model.joints()[j].v0 + k] = q[model.joints()[j].q0 + k];
+      if (known[j] && model.joints()[j].winds(k)) told[model.joints()[j].v0 + k] = q[model.joints()[j].q0 + k];
   return told;
 }
 
@@ -49,15 +49,12 @@ Moving carried(const Moving& body, const Pose& X_BE) {
 // X_FM and V_FM of joint j at the given coordinates.
 void across(const Model& model, int j, const JointState& joints, Pose& X_FM, Twist& V_FM) {
   const Joint& joint = model.joints()[j];
-  with_kind(joint.kind, [&](auto kind) {
-    using K = decltype(kind);
-    Columns S;
-    X_FM = K::pose(joints.q.data() + joint.q0, joint.pitch);
-    K::motion(joints.q.data() + joint.q0, joint.pitch, S);
-    Vec6 t = Vec6::Zero();
-    for (int k = 0; k < K::nv; ++k) t += S.col(k) * joints.v[joint.v0 + k];
-    V_FM = {t.head<3>(), t.tail<3>()};
-  });
+  Columns S;
+  X_FM = joint.facts->pose(joints.q.data() + joint.q0);
+  joint.facts->motion(joints.q.data() + joint.q0, S);
+  Vec6 t = Vec6::Zero();
+  for (int k = 0; k < joint.nv; ++k) t += S.col(k) * joints.v[joint.v0 + k];
+  V_FM = {t.head<3>(), t.tail<3>()};
 }
 
 // The child's motion from the parent's, or the other way round.

@@ -80,7 +80,7 @@ class Carrier {
       const bool same = i && from_.joints()[index(*i)].kind == joint.kind && !added(joint.name) && !placed(joint.name);
       if (same) q_.segment(joint.q0, joint.nq) = q.segment(from_.joints()[index(*i)].q0, joint.nq);
       for (int k = 0; k < joint.nv; ++k)
-        if (winds(joint.kind, k)) turns_[joint.v0 + k] = q_[joint.q0 + k];
+        if (joint.winds(k)) turns_[joint.v0 + k] = q_[joint.q0 + k];
     }
   }
 
@@ -95,7 +95,7 @@ class Carrier {
       const VecX told = q_.segment(joint.q0, joint.nq);
       coordinates_of_joint(to_, *j, out_.bodies, q_, rates);
       for (int k = 0; k < joint.nv; ++k)
-        if (winds(joint.kind, k)) turns_[joint.v0 + k] = q_[joint.q0 + k] = nearest_turn(q_[joint.q0 + k], told[k]);
+        if (joint.winds(k)) turns_[joint.v0 + k] = q_[joint.q0 + k] = nearest_turn(q_[joint.q0 + k], told[k]);
     }
   }
 
@@ -135,7 +135,7 @@ class Carrier {
   // X_FM and the twist of M in F, World axes.
   Pose across(int j) const {
     const Joint& joint = to_.joints()[index(j)];
-    return with_kind(joint.kind, [&](auto kind) { return decltype(kind)::pose(q_.data() + joint.q0, joint.pitch); });
+    return joint.facts->pose(q_.data() + joint.q0);
   }
 
   void hang(const AddBody& e) {
@@ -149,11 +149,9 @@ class Carrier {
     const Pose X =
         outward ? on.X * joint.X_PF * X_FM * joint.X_CM.inverse() : on.X * joint.X_CM * X_FM.inverse() * joint.X_PF.inverse();
     Vec6 t = Vec6::Zero();
-    with_kind(joint.kind, [&](auto kind) {
-      Columns S;
-      decltype(kind)::motion(q_.data() + joint.q0, joint.pitch, S);
-      for (int k = 0; k < joint.nv && k < static_cast<int>(e.v.size()); ++k) t += e.v[index(k)] * S.col(k);
-    });
+    Columns S;
+    joint.facts->motion(q_.data() + joint.q0, S);
+    for (int k = 0; k < joint.nv && k < static_cast<int>(e.v.size()); ++k) t += e.v[index(k)] * S.col(k);
     const Pose X_WP = outward ? on.X : X, X_WC = outward ? X : on.X;
     const Quat q_WF = X_WP.q * joint.X_PF.q;
     const Vec3 P = X_WC * joint.X_CM.p;
@@ -198,7 +196,7 @@ class Carrier {
   Apart apart_at(int j) const {
     const Joint& joint = to_.joints()[index(j)];
     int angles = 3;
-    for (int k = 0; k < joint.nv; ++k) angles -= invar::turns(joint.kind, k) ? 1 : 0;
+    for (int k = 0; k < joint.nv; ++k) angles -= joint.turns(k) ? 1 : 0;
     Apart out;
     const Residual gap = joint_residual(to_, j, out_.bodies);
     for (Eigen::Index i = 0; i < gap.size(); ++i) {
@@ -219,7 +217,7 @@ class Carrier {
     for (int c = 0; c < static_cast<int>(to_.couplings().size()); ++c) {
       const Coupling& coupling = to_.couplings()[index(c)];
       const double gap = std::abs(coupling_residual(to_, c, q));
-      const bool angle = invar::turns(to_.joints()[index(coupling.joint)].kind, coupling.freedom);
+      const bool angle = to_.joints()[index(coupling.joint)].turns(coupling.freedom);
       if (!fine(angle ? Apart{gap, 0} : Apart{0, gap})) return false;
     }
     return true;

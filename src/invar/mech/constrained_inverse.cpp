@@ -135,7 +135,7 @@ Verdict ConstrainedInverse::follow(const Accelerations& w, const Port& port, con
       const double rate = read(at, k, b);
       b.angular -= rate * at.S.col(k).head<3>(), b.linear -= rate * at.S.col(k).tail<3>();
     }
-    if (model_.joints()[static_cast<std::size_t>(j)].kind == JointKind::Universal) {
+    if (model_.joints()[static_cast<std::size_t>(j)].facts->turning() == Turning::TwoAxes) {
       const Vec3 z = at.S.col(0).head<3>(), x_axis = at.S.col(1).head<3>();
       b.angular += at.v[0] * x_axis.dot(between(j, w).angular) * z.cross(x_axis);
     }
@@ -163,7 +163,7 @@ Verdict ConstrainedInverse::derivative(const Field& w, const Port& f_dot, Accele
   for (int j = 0; j < static_cast<int>(joints_.size()); ++j) {
     const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
     Vec3 turning = body_state(bodies_, joint.parent).w_WB;
-    if (joint.kind == JointKind::Universal) turning += this->joint(j).v[0] * this->joint(j).S.col(0).head<3>();
+    if (joint.facts->turning() == Turning::TwoAxes) turning += this->joint(j).v[0] * this->joint(j).S.col(0).head<3>();
     add_rate(j, w.reactions[static_cast<std::size_t>(j)], turning, port_);
   }
   add_coupling_rates(w.couplings, port_);
@@ -196,7 +196,7 @@ void ConstrainedInverse::add_effort_rate(int j, int freedom, double effort, doub
   const Vec6 dual = at.dual.col(freedom);
   const Wrench unit{-dual.head<3>(), -dual.tail<3>()};  // on the parent
   Vec3 turning = body_state(bodies_, of.parent).w_WB;
-  if (of.kind == JointKind::Universal && freedom == 1) turning += at.v[0] * at.S.col(0).head<3>();
+  if (of.facts->turning() == Turning::TwoAxes && freedom == 1) turning += at.v[0] * at.S.col(0).head<3>();
   add_rate(j, effort * unit, turning, port);
   add(j, effort_rate * unit, port);
 }

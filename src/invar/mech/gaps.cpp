@@ -30,12 +30,12 @@ double residual_of(const Model& model, int c, const Bodies& bodies, const VecX* 
     const Joint& joint = model.joints()[size(j)];
     double q[7];
     const Pose X_FM = joint_pose(model, j, bodies);
-    with_kind(joint.kind, [&](auto kind) { decltype(kind)::measure(X_FM, joint.pitch, q); });
+    joint.facts->measure(X_FM, q);
     return q[freedom];
   };
   const double driving = coupling_q ? (*coupling_q)[c] : coordinate(coupling.of, coupling.of_freedom);
   const double residual = coordinate(coupling.joint, coupling.freedom) - driven_by(coupling, driving).value;
-  const bool turning = winds(model.joints()[size(coupling.joint)].kind, coupling.freedom);
+  const bool turning = model.joints()[size(coupling.joint)].winds(coupling.freedom);
   return turning ? std::remainder(residual, 2 * std::numbers::pi) : residual;
 }
 
@@ -47,7 +47,7 @@ double gap_of_joint(const Model& model, const Scales& scales, int j, const Bodie
   const Residual gap = joint_residual(model, j, bodies);
   if (gap.size() == 0) return 0;
   int angles = 3;
-  for (int k = 0; k < joint.nv; ++k) angles -= turns(joint.kind, k) ? 1 : 0;
+  for (int k = 0; k < joint.nv; ++k) angles -= joint.turns(k) ? 1 : 0;
   const double per_length = 1 / scales.length_at(joint.child);
   double largest = 0;
   for (Eigen::Index i = 0; i < gap.size(); ++i) keep_largest(largest, std::abs(gap[i]) * (i < angles ? 1 : per_length));
@@ -57,7 +57,7 @@ double gap_of_joint(const Model& model, const Scales& scales, int j, const Bodie
 double gap_of_coupling(const Model& model, const Scales& scales, int c, double residual) {
   const Coupling& coupling = model.couplings()[size(c)];
   const Joint& driven = model.joints()[size(coupling.joint)];
-  return std::abs(residual) / (turns(driven.kind, coupling.freedom) ? 1 : scales.length_at(driven.child));
+  return std::abs(residual) / (driven.turns(coupling.freedom) ? 1 : scales.length_at(driven.child));
 }
 
 double noise_of_gaps(const Model& model, const Scales& scales, const Piece& piece, const Bodies& bodies, const VecX* coupling_q) {
@@ -72,7 +72,7 @@ namespace {
 
 // The rate of a freedom of a joint, rad/s or lengths of its part per second.
 double rate_of(const Scales& scales, const Joint& joint, int freedom, const JointAt& at) {
-  return at.v[freedom] / (turns(joint.kind, freedom) ? 1 : scales.length_at(joint.child));
+  return at.v[freedom] / (joint.turns(freedom) ? 1 : scales.length_at(joint.child));
 }
 
 // How far rates miss the rows of joints and couplings, in parts of the largest rate of rotation or of a joint. (At rest rows ask
@@ -84,7 +84,7 @@ double rates_apart(const Model& model, const Scales& scales, const Piece& piece,
   for (const int j : piece.joints) {
     const Joint& joint = model.joints()[size(j)];
     int angles = 3;
-    for (int k = 0; k < joint.nv; ++k) angles -= turns(joint.kind, k) ? 1 : 0;
+    for (int k = 0; k < joint.nv; ++k) angles -= joint.turns(k) ? 1 : 0;
     const Residual rate = joint_residual_rate(model, j, bodies);
     for (Eigen::Index i = 0; i < rate.size(); ++i)
       keep_largest(largest, std::abs(rate[i]) / (i < angles ? 1 : scales.length_at(joint.child)));
@@ -98,7 +98,7 @@ double rates_apart(const Model& model, const Scales& scales, const Piece& piece,
     const double q = coupling_q ? (*coupling_q)[c] : at.q[coupling.of_freedom], driving = at.v[coupling.of_freedom];
     joint_at(model, coupling.joint, bodies, true, at);
     const double off = at.v[coupling.freedom] - driven_by(coupling, q).slope * driving;
-    keep_largest(largest, std::abs(off) / (turns(joint.kind, coupling.freedom) ? 1 : scales.length_at(joint.child)));
+    keep_largest(largest, std::abs(off) / (joint.turns(coupling.freedom) ? 1 : scales.length_at(joint.child)));
   }
   return fastest > 0 ? largest / fastest : 0;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <type_traits>
-
 #include "invar/geom/rotation.hpp"
 #include "invar/mech/joint_rows.hpp"
 
@@ -35,26 +33,24 @@ inline void joint_efforts(const Model& model, int j, const Bodies& bodies, Joint
   const Vec3 arm_F = parent.q_WB * (joint.parent == kWorld ? joint.X_PF.p : Vec3(joint.X_PF.p - com(joint.parent)));
   const Vec3 w = out.R.transpose() * (child.w_WB - parent.w_WB);
   Vec3 slide = Vec3::Zero();
-  with_kind(joint.kind, [&](auto kind) {
-    using K = decltype(kind);
-    if constexpr (std::is_same_v<K, Spherical>) {  // the same at every attitude: nothing is measured but the rate
-      K::dual(nullptr, 0, out.dual);
-      Eigen::Map<Vec3>(out.v) = w;
-    } else {
-      // As in kinematics.cpp: two points far from the World origin are subtracted first.
-      const Vec3 between = child.p_WC - parent.p_WC;
-      const Vec3 shift = child.v_WC - parent.v_WC + child.w_WB.cross(out.arm_child) - parent.w_WB.cross(between + out.arm_child);
-      Vec6 twist;
-      twist << w, out.R.transpose() * shift;
-      const Pose X_FM{normalized(q_WF.conjugate() * child.q_WB * joint.X_CM.q),
-                      out.R.transpose() * (between - arm_F + out.arm_child)};
-      double q[7] = {};
-      K::measure(X_FM, joint.pitch, q);
-      slide = K::pose(q, joint.pitch).p;
-      K::dual(q, joint.pitch, out.dual);
-      for (int k = 0; k < K::nv; ++k) out.v[k] = out.dual.col(k).dot(twist);
-    }
-  });
+  const Facts& facts = *joint.facts;
+  if (facts.turning() == Turning::Ball && joint.nv == 3) {  // the same at every attitude: nothing is measured but the rate
+    out.dual = facts.steady_dual();
+    Eigen::Map<Vec3>(out.v) = w;
+  } else {
+    // As in kinematics.cpp: two points far from the World origin are subtracted first.
+    const Vec3 between = child.p_WC - parent.p_WC;
+    const Vec3 shift = child.v_WC - parent.v_WC + child.w_WB.cross(out.arm_child) - parent.w_WB.cross(between + out.arm_child);
+    Vec6 twist;
+    twist << w, out.R.transpose() * shift;
+    const Pose X_FM{normalized(q_WF.conjugate() * child.q_WB * joint.X_CM.q),
+                    out.R.transpose() * (between - arm_F + out.arm_child)};
+    double q[7] = {};
+    facts.measure(X_FM, q);
+    slide = facts.pose(q).p;
+    facts.dual(q, out.dual);
+    for (int k = 0; k < joint.nv; ++k) out.v[k] = out.dual.col(k).dot(twist);
+  }
   out.arm_parent = joint.parent == kWorld ? Vec3(Vec3::Zero()) : Vec3(arm_F + out.R * slide);
 }
 

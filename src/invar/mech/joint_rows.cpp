@@ -13,25 +13,20 @@ void joint_at(const Model& model, int j, const Bodies& bodies, bool rates, Joint
   const BodyState& child = bodies[joint.child];
   const Mat3 R = (parent.q_WB * joint.X_PF.q).toRotationMatrix();
 
-  // Measured coordinates, and the faces of the kind there.
+  // Measured coordinates, and what the joint's facts say there.
   Twist V_FM;
   const Pose X_FM = rates ? joint_pose(model, j, bodies, V_FM) : joint_pose(model, j, bodies);
   Vec6 bias = Vec6::Zero();
-  Vec3 slide = Vec3::Zero();
-  with_kind(joint.kind, [&](auto kind) {
-    using K = decltype(kind);
-    K::measure(X_FM, joint.pitch, out.q);
-    slide = R * K::pose(out.q, joint.pitch).p;
-    K::motion(out.q, joint.pitch, out.S);
-    K::dual(out.q, joint.pitch, out.dual);
-    K::rows(out.q, joint.pitch, out.C);
-    if (rates) {
-      Vec6 twist;
-      twist << V_FM.angular, V_FM.linear;
-      for (int k = 0; k < K::nv; ++k) out.v[k] = out.dual.col(k).dot(twist);
-      bias = K::bias(out.q, out.v);
-    }
-  });
+  const Facts& facts = *joint.facts;
+  facts.measure(X_FM, out.q);
+  const Vec3 slide = R * facts.pose(out.q).p;
+  facts.motion(out.q, out.S), facts.dual(out.q, out.dual), facts.rows(out.q, out.C);
+  if (rates) {
+    Vec6 twist;
+    twist << V_FM.angular, V_FM.linear;
+    for (int k = 0; k < joint.nv; ++k) out.v[k] = out.dual.col(k).dot(twist);
+    bias = facts.bias(out.q, out.v);
+  }
 
   // Into World axes, column by column: products of matrices of run-time size might reach for the heap.
   const auto turn = [&R](auto&& column) {

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "invar/mech/bodies.hpp"
-#include "invar/model/joint/kinds.hpp"
 
 namespace invar {
 

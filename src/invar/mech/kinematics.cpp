@@ -63,14 +63,14 @@ Vec6 twist_of(const Sides& s) {
 
 Coordinates measure_of(const Joint& joint, const Pose& X_FM) {
   Coordinates q{};
-  with_kind(joint.kind, [&](auto kind) { kind.measure(X_FM, joint.pitch, q.data()); });
+  joint.facts->measure(X_FM, q.data());
   return q;
 }
 
 /// Rates of the freedoms, dualᵀ V, into v[0 .. nv).
 void rates_of(const Joint& joint, const Coordinates& q, const Vec6& V, double* v) {
   Columns dual;
-  with_kind(joint.kind, [&](auto kind) { kind.dual(q.data(), joint.pitch, dual); });
+  joint.facts->dual(q.data(), dual);
   for (int k = 0; k < joint.nv; ++k) v[k] = dual.col(k).dot(V);
 }
 
@@ -85,25 +85,23 @@ Freedom freedom_of(const Model& model, int j, int k, const Bodies& bodies, const
   std::array<double, 6> v{};
   rates_of(joint, q, twist_of(s), v.data());
   const auto i = static_cast<std::size_t>(k);
-  return {winds(joint.kind, k) ? nearest_turn(q[i], wound[joint.v0 + k]) : q[i], v[i]};
+  return {joint.winds(k) ? nearest_turn(q[i], wound[joint.v0 + k]) : q[i], v[i]};
 }
 
 Residual residual_of(const Joint& joint, const Pose& X_FM) {
   const Coordinates q = measure_of(joint, X_FM);
-  return with_kind(joint.kind, [&](auto kind) -> Residual {
-    const Pose X = kind.pose(q.data(), joint.pitch);
-    Rows C;
-    kind.rows(q.data(), joint.pitch, C);
-    Vec6 error;
-    error << log_so3(X_FM.q * X.q.conjugate()), X_FM.p - X.p;
-    return C * error;
-  });
+  const Pose X = joint.facts->pose(q.data());
+  Rows C;
+  joint.facts->rows(q.data(), C);
+  Vec6 error;
+  error << log_so3(X_FM.q * X.q.conjugate()), X_FM.p - X.p;
+  return C * error;
 }
 
 Residual residual_rate_of(const Joint& joint, const Sides& s) {
   const Coordinates q = measure_of(joint, pose_of(joint, s));
   Rows C;
-  with_kind(joint.kind, [&](auto kind) { kind.rows(q.data(), joint.pitch, C); });
+  joint.facts->rows(q.data(), C);
   return C * twist_of(s);
 }
 
@@ -168,7 +166,7 @@ void unwind(const Model& model, const VecX& wound, VecX& q) {
   // Kinds that wind have one coordinate per freedom, in the same order.
   for (const Joint& joint : model.joints())
     for (int k = 0; k < joint.nv; ++k)
-      if (winds(joint.kind, k)) q[joint.q0 + k] = nearest_turn(q[joint.q0 + k], wound[joint.v0 + k]);
+      if (joint.winds(k)) q[joint.q0 + k] = nearest_turn(q[joint.q0 + k], wound[joint.v0 + k]);
 }
 
 VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told) {
@@ -178,14 +176,14 @@ VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told) {
   for (const Joint& joint : model.joints())
     for (int k = 0; k < joint.nv; ++k) {
       const int i = joint.v0 + k;
-      if (winds(joint.kind, k)) wound[i] = is_told(i) ? nearest_turn(q[joint.q0 + k], told[i]) : q[joint.q0 + k];
+      if (joint.winds(k)) wound[i] = is_told(i) ? nearest_turn(q[joint.q0 + k], told[i]) : q[joint.q0 + k];
     }
   // Couplings in a row pass turns on, in whatever order they were written: first from coordinates that are told, or that have no
   // turns, either way; then from driving ones to those that they drive.
   std::vector<bool> known(static_cast<std::size_t>(model.nv()));
   for (const Joint& joint : model.joints())
-    for (int k = 0; k < joint.nv; ++k) known[joint.v0 + k] = is_told(joint.v0 + k) || !winds(joint.kind, k);
-  const auto value = [&](const Joint& joint, int k) { return winds(joint.kind, k) ? wound[joint.v0 + k] : q[joint.q0 + k]; };
+    for (int k = 0; k < joint.nv; ++k) known[joint.v0 + k] = is_told(joint.v0 + k) || !joint.winds(k);
+  const auto value = [&](const Joint& joint, int k) { return joint.winds(k) ? wound[joint.v0 + k] : q[joint.q0 + k]; };
   for (const bool from_known : {true, false})
     for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
       for (const Coupling& c : model.couplings()) {
@@ -228,7 +226,7 @@ void acceleration_of_joint(const Model& model, int j, const Bodies& bodies, cons
   const Coordinates q = measure_of(joint, pose_of(joint, s));
   std::array<double, 6> v{};
   rates_of(joint, q, V, v.data());
-  rate -= with_kind(joint.kind, [&](auto kind) { return kind.bias(q.data(), v.data()); });
+  rate -= joint.facts->bias(q.data(), v.data());
   rates_of(joint, q, rate, vdot);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "invar/mech/bodies.hpp"
-#include "invar/model/joint/kinds.hpp"
 
 namespace invar {
 

@@ -176,7 +176,7 @@ void Loops::measure_lengths(const Bodies& bodies) {
     g.length = length > kNoLength * model_.length() ? length : model_.length();
     for (std::size_t i = 0; i < g.freedoms.size(); ++i) {
       const JointNode& n = tree_.nodes()[tree_.node_of_freedom(g.freedoms[i])];
-      g.scale[static_cast<Eigen::Index>(i)] = turns(n.kind, g.freedoms[i] - n.v0) ? 1 : 1 / g.length;
+      g.scale[static_cast<Eigen::Index>(i)] = n.facts->turns(g.freedoms[i] - n.v0) ? 1 : 1 / g.length;
     }
   }
 }
@@ -217,10 +217,10 @@ double Loops::coupling_row(const Group& g, const Coupling& coupling, double& slo
   JointAt driving;
   joint_at(model_, coupling.of, bodies_, false, driving);
   double q = driving.q[coupling.of_freedom];
-  if (winds(of.kind, coupling.of_freedom)) q = nearest_turn(q, wound_[of.v0 + coupling.of_freedom]);
+  if (of.winds(coupling.of_freedom)) q = nearest_turn(q, wound_[of.v0 + coupling.of_freedom]);
   slope = driven_by(coupling, q).slope;
-  const double unit = turns(joint.kind, coupling.freedom) ? 1 : 1 / g.length;
-  const double ratio = slope * unit * (turns(of.kind, coupling.of_freedom) ? 1 : g.length);
+  const double unit = joint.turns(coupling.freedom) ? 1 : 1 / g.length;
+  const double ratio = slope * unit * (of.turns(coupling.of_freedom) ? 1 : g.length);
   return unit / std::sqrt(1 + ratio * ratio);
 }
 
@@ -306,7 +306,7 @@ void Loops::move(std::size_t group, const VecX& by, VecX& q) const {
 namespace {
 
 // First number of an attitude among the freedoms of a node; nv where it has none.
-int attitude_of(const JointNode& n) { return n.kind == JointKind::Spherical ? 0 : (n.kind == JointKind::Free ? 3 : n.nv); }
+int attitude_of(const JointNode& n) { return n.facts->ball() < 0 ? n.nv : n.facts->ball(); }
 
 }  // namespace
 
@@ -320,7 +320,7 @@ void Loops::difference(std::size_t group, const VecX& q, const VecX& to, VecX& o
     double d = 0;
     if (k < ball) {
       d = to[n.q0 + k] - q[n.q0 + k];
-      if (winds(n.kind, k)) d = std::remainder(d, 2 * std::numbers::pi);
+      if (n.facts->winds(k)) d = std::remainder(d, 2 * std::numbers::pi);
     } else {
       const auto attitude = [&](const VecX& at) {
         return Quat(at[n.q0 + ball], at[n.q0 + ball + 1], at[n.q0 + ball + 2], at[n.q0 + ball + 3]);

@@ -307,8 +307,9 @@ void NaturalCoordinates::add_transposed(const VecX& x, const VecX& mu, double fa
 
 std::string natural_objection(const Model& model) {
   for (const Joint& joint : model.joints()) {
-    if (joint.kind == JointKind::Screw)
-      return fmt::format("joint '{}' is a screw, which is no polynomial of degree two in natural coordinates", joint.name);
+    if (!joint.facts->quadratic())
+      return fmt::format("joint '{}' is a {}, which is no polynomial of degree two in natural coordinates", joint.name,
+                         name(joint.kind));
     if (joint.has_armature())
       return fmt::format("joint '{}' has a rotor (armature), with which the mass of natural coordinates is not constant",
                          joint.name);

@@ -14,7 +14,6 @@
 
 #include "invar/mech/passive.hpp"
 #include "invar/mech/tendon_points.hpp"
-#include "invar/model/joint/kinds.hpp"
 
 namespace invar {
 namespace {

@@ -13,8 +13,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "invar/model/joint/kinds.hpp"
-
 namespace invar {
 namespace {
 
@@ -64,7 +62,6 @@ NaturalFreedom natural_freedom(const NaturalCoordinates& c, int j, int k) {
   const auto turn = [&](NaturalForm cosine, NaturalForm sine) {
     out.kind = NaturalFreedom::Kind::Turn, out.cosine = cosine, out.sine = sine;
   };
-  const auto about_z = [&] { turn({at.f[0], at.m[0], {}, 0}, {at.f[1], at.m[0], {}, 0}); };
   const auto ball = [&](int axis) {
     out.kind = NaturalFreedom::Kind::Ball, out.axis = at.f[axis];
     if (!c.plane()) return;
@@ -72,18 +69,28 @@ NaturalFreedom natural_freedom(const NaturalCoordinates& c, int j, int k) {
         joint.parent == kWorld ? c.plane()->normal : c.plane()->bodies[static_cast<std::size_t>(joint.parent)].n_B;
     out.along = normal.dot(joint.X_PF.q * Vec3::Unit(axis));
   };
-  switch (joint.kind) {
-    case JointKind::Revolute: about_z(); break;
-    case JointKind::Prismatic: slide(2); break;
-    case JointKind::Cylindrical: k == 0 ? about_z() : slide(2); break;
-    case JointKind::Planar: k == 2 ? about_z() : slide(k); break;
-    // R_FM = Rz(q0) Rx(q1): the x axis of M shows q0 in F, the z axis of F shows q1 in M.
-    case JointKind::Universal: k == 0 ? about_z() : turn({at.f[2], at.m[2], {}, 0}, {at.f[2], at.m[1], {}, 0}); break;
-    case JointKind::Spherical: ball(k); break;
-    case JointKind::Free: k < 3 ? slide(k) : ball(k - 3); break;
-    case JointKind::Fixed:
-    case JointKind::Screw: break;
+  if (!joint.is_scalar(k)) return ball(k - joint.facts->ball()), out;
+  const Element* first = nullptr;  // turn, and the one after it
+  const Element* second = nullptr;
+  for (const Element& e : joint.facts->path()) {
+    if (e.motion == Element::Motion::Slide && e.freedom == k) return slide(e.axis), out;
+    if (e.motion != Element::Motion::Turn) continue;
+    (first == nullptr ? first : second) = &e;
   }
+  if (first == nullptr) return out;
+  // R_FM = R_a(q0) R_b(q1). The second turn leaves m_b, which shows q0 in F: cosine f_b·m_b, sine (a × b of F)·m_b; any axis
+  // across a does where there is one turn. The first leaves f_a, which shows q1 in M: cosine f_a·m_a, sine f_a·(a × b of M).
+  const int a = first->axis, b = second != nullptr ? second->axis : (a + 1) % 3;
+  const int third = 3 - a - b;
+  const double hand = (a + 1) % 3 == b ? 1 : -1;  // a × b = hand times the third
+  const auto handed = [&](NaturalVector v) {
+    v.axes *= hand, v.position *= hand;
+    return v;
+  };
+  if (first->freedom == k)
+    turn({at.f[b], at.m[b], {}, 0}, {handed(at.f[third]), at.m[b], {}, 0});
+  else
+    turn({at.f[a], at.m[a], {}, 0}, {handed(at.f[a]), at.m[third], {}, 0});
   return out;
 }
 

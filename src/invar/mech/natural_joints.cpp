@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows of joints in natural coordinates. f_k axes of F on the parent, m_k of M on the child, p = M - F (from F's origin to M's).
-//   space  ball              p = 0 along the axes of World                                linear
-//          hinge             ball, and f1·m3 = f2·m3 = 0    (m3 - f3 = 0 would not have full rank)
-//          cardan            ball, and f3·m1 = 0
-//          slider            f1·p = f2·p = 0, and turned like the parent
-//          cylindrical       f1·p = f2·p = 0, f1·m3 = f2·m3 = 0
-//          planar            f3·p = 0, f1·m3 = f2·m3 = 0
-//          fixed             ball, and turned like the parent
-//          turned like       f2·m1 = f3·m2 = f1·m3 = 0: the three angles, to first order
-//   plane  hinge, ball       p = 0 along e1, e2
-//          slider            (J f3)·p = 0, (J f3)·m3 = 0
-//          fixed             p = 0 along e1, e2, and f2·m1 = 0 with f1, f2 (m1, m2) an orthonormal pair in the plane
-//          planar            nothing
+// Forms of a joint's facts are products of two of them. In a plane they are
+//   no slide    p = 0 along e1, e2
+//   one slide   (J f)·p = 0, f its axis and J a quarter turn in the plane
+//   no turn     (J f)·m = 0 for an axis of F and the same one of M that show in the plane
 // Off the solution that is meant (f3·m3 = -1, say) rows of directions vanish too; a motion does not get there.
+#include <algorithm>
+
 #include "invar/mech/natural_coordinates.hpp"
 
 namespace invar {
@@ -65,26 +59,24 @@ struct RowsOfJoint {
   }
   void on_plane(const NaturalVector& normal) { out.push_back({scaled(normal, per_length), at.M, at.F, 0}); }
   void perpendicular(const NaturalVector& a, const NaturalVector& b) { out.push_back({a, b, {}, 0}); }
-  void same_axis() { perpendicular(at.f[0], at.m[2]), perpendicular(at.f[1], at.m[2]); }
-  void turned_alike() { perpendicular(at.f[1], at.m[0]), perpendicular(at.f[2], at.m[1]), perpendicular(at.f[0], at.m[2]); }
 };
 
-void rows_in_space(JointKind kind, RowsOfJoint rows) {
+// Forms of the facts, which speak of axes of F and M and of p. Three of them on p say that it is zero, which is linear along the
+// axes of World.
+void rows_in_space(const Facts& facts, RowsOfJoint rows) {
   const NaturalCoordinates::Frames& at = rows.at;
-  switch (kind) {
-    case JointKind::Spherical: return rows.closed(3);
-    case JointKind::Revolute: return rows.closed(3), rows.same_axis();
-    case JointKind::Universal: return rows.closed(3), rows.perpendicular(at.f[2], at.m[0]);
-    case JointKind::Prismatic: return rows.on_plane(at.f[0]), rows.on_plane(at.f[1]), rows.turned_alike();
-    case JointKind::Cylindrical: return rows.on_plane(at.f[0]), rows.on_plane(at.f[1]), rows.same_axis();
-    case JointKind::Planar: return rows.on_plane(at.f[2]), rows.same_axis();
-    case JointKind::Fixed: return rows.closed(3), rows.turned_alike();
-    case JointKind::Screw:
-    case JointKind::Free: return;
-  }
+  const auto is_level = [](const Form& form) { return !form.b.isZero(0); };
+  const bool at_point = std::count_if(facts.forms().begin(), facts.forms().end(), is_level) == 3;
+  if (at_point) rows.closed(3);
+  for (const Form& form : facts.forms())
+    for (int i = 0; i < 3; ++i) {
+      if (form.b[i] != 0 && !at_point) rows.on_plane(at.f[i]);
+      for (int j = 0; j < 3; ++j)
+        if (form.A(i, j) != 0) rows.perpendicular(at.f[i], at.m[j]);
+    }
 }
 
-// The axis of F that shows most of itself in the plane; the same one of M lies along it in a fixed joint.
+// The axis of F that shows most of itself in the plane; the same one of M lies along it in a joint that does not turn.
 int most_visible(const NaturalCoordinates::Frames& at) {
   int best = 0;
   for (int k = 1; k < 3; ++k)
@@ -92,29 +84,28 @@ int most_visible(const NaturalCoordinates::Frames& at) {
   return best;
 }
 
-void rows_in_plane(JointKind kind, RowsOfJoint rows) {
+// Slides of a planar joint lie in the plane: none leaves a point, one a line, two nothing to hold. A turn is about the normal.
+void rows_in_plane(const Facts& facts, RowsOfJoint rows) {
   const NaturalCoordinates::Frames& at = rows.at;
-  switch (kind) {
-    case JointKind::Spherical:
-    case JointKind::Revolute: return rows.closed(2);
-    case JointKind::Prismatic: return rows.on_plane(turned_left(at.f[2])), rows.perpendicular(turned_left(at.f[2]), at.m[2]);
-    case JointKind::Fixed: {
-      const int k = most_visible(at);
-      return rows.closed(2), rows.perpendicular(turned_left(at.f[k]), at.m[k]);
-    }
-    default: return;
-  }
+  int slides = 0, axis = -1;
+  for (const Element& e : facts.path())
+    if (e.motion == Element::Motion::Slide) ++slides, axis = e.axis;
+  if (slides == 0) rows.closed(2);
+  if (slides == 1) rows.on_plane(turned_left(at.f[axis]));
+  if (facts.turning() != Turning::None) return;
+  const int k = slides == 1 ? axis : most_visible(at);
+  rows.perpendicular(turned_left(at.f[k]), at.m[k]);
 }
 
 }  // namespace
 
 void NaturalCoordinates::add_joint_rows(int joint) {
   const Frames at = frames(joint);
-  const JointKind kind = model_.joints()[static_cast<std::size_t>(joint)].kind;
+  const Facts& facts = *model_.joints()[static_cast<std::size_t>(joint)].facts;
   // Pure numbers: lengths of the connected part. A power of two does not round.
   const double length = scales_.length_at(model_.joints()[static_cast<std::size_t>(joint)].child);
   const RowsOfJoint rows{at, forms_, 1 / power_of_two(length)};
-  plane_ ? rows_in_plane(kind, rows) : rows_in_space(kind, rows);
+  plane_ ? rows_in_plane(facts, rows) : rows_in_space(facts, rows);
 }
 
 }  // namespace invar

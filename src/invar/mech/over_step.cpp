@@ -8,6 +8,8 @@
 // A slide by q along n that turns with w: (q_1 n_1 - q_0 n_0)/h = w × (mean of q n) + (Δq/h) (n_m - b × (b × n_m)).
 #include "invar/mech/over_step.hpp"
 
+#include <array>
+
 #include "invar/mech/cayley/geometry.hpp"
 #include "invar/mech/kinematics.hpp"
 
@@ -41,20 +43,20 @@ class Over {
   }
 
   void fill() {
-    switch (joint_.kind) {
-      case JointKind::Fixed: break;
-      case JointKind::Revolute: hinge(0); break;
-      case JointKind::Prismatic: slide(0, 2); break;
-      case JointKind::Screw:
-        hinge(0);
-        out_.S.col(0).tail<3>() = joint_.pitch * along(2);
-        break;
-      case JointKind::Cylindrical: hinge(0), slide(1, 2); break;
-      case JointKind::Planar: slides(), hinge(2); break;
-      case JointKind::Universal: cardan(); break;
-      case JointKind::Spherical: axes(0, 0); break;
-      case JointKind::Free: axes(0, 3), axes(3, 0); break;
+    const Facts& facts = *joint_.facts;
+    turn(facts);
+    std::array<const Element*, 3> slides{};
+    int count = 0;
+    for (const Element& e : facts.path()) {
+      if (e.motion != Element::Motion::Slide) continue;
+      if (facts.turns(e.freedom))  // an advance with the turn
+        out_.S.col(e.freedom).tail<3>() = e.factor * along(e.axis);
+      else
+        slides[static_cast<std::size_t>(count++)] = &e;
     }
+    if (count == 1) slide(slides[0]->freedom, slides[0]->axis);
+    if (count == 2) slide_in_plane(*slides[0], *slides[1]);
+    if (count == 3) axes(slides[0]->freedom, 3);
     for (int k = 0; k < joint_.nv; ++k)
       out_.v[k] = out_.dual.col(k).head<3>().dot(turning_) + out_.dual.col(k).tail<3>().dot(moving_);
   }
@@ -74,22 +76,33 @@ class Over {
     return cayley::arc_ratio(0.5 * h_ * rate / both) / both;
   }
 
-  void hinge(int k) {
-    Vec3 n = axis_F(2), dual;
+  void turn(const Facts& facts) {
+    if (facts.turning() == Turning::Ball) return axes(facts.ball(), 0);
+    const Element *first = nullptr, *second = nullptr;
+    for (const Element& e : facts.path())
+      if (e.motion == Element::Motion::Turn) (first == nullptr ? first : second) = &e;
+    if (second != nullptr)
+      cardan(*first, *second);
+    else if (first != nullptr)
+      hinge(*first);
+  }
+  void hinge(const Element& e) {
+    const int k = e.freedom;
+    Vec3 n = axis_F(e.axis), dual;
     invert(n, dual);
     const double part = ratio(dual.dot(turning_), parent_.w_WB, child_.w_WB);
     out_.S.col(k).head<3>() = n / part;
     out_.dual.col(k).head<3>() = part * dual;
   }
-  void cardan() {
-    const Vec3 a = axis_F(2), b = axis_M(0);
+  void cardan(const Element& first, const Element& second) {
+    const Vec3 a = axis_F(first.axis), b = axis_M(second.axis);
     Vec3 a_dual, b_dual;
     invert(a, b, a_dual, b_dual);
     const double rate_a = a_dual.dot(turning_), rate_b = b_dual.dot(turning_);
     const Vec3 between = parent_.w_WB + rate_a * a;
     const double part_a = ratio(rate_a, parent_.w_WB, between), part_b = ratio(rate_b, between, child_.w_WB);
-    out_.S.col(0).head<3>() = a / part_a, out_.S.col(1).head<3>() = b / part_b;
-    out_.dual.col(0).head<3>() = part_a * a_dual, out_.dual.col(1).head<3>() = part_b * b_dual;
+    out_.S.col(first.freedom).head<3>() = a / part_a, out_.S.col(second.freedom).head<3>() = b / part_b;
+    out_.dual.col(first.freedom).head<3>() = part_a * a_dual, out_.dual.col(second.freedom).head<3>() = part_b * b_dual;
   }
   void slide(int k, int axis) {
     const Vec3 a = along(axis);
@@ -98,12 +111,12 @@ class Over {
     out_.S.col(k).tail<3>() = a;
     out_.dual.col(k).tail<3>() = dual;
   }
-  void slides() {
-    const Vec3 a = along(0), b = along(1);
+  void slide_in_plane(const Element& first, const Element& second) {
+    const Vec3 a = along(first.axis), b = along(second.axis);
     Vec3 a_dual, b_dual;
     invert(a, b, a_dual, b_dual);
-    out_.S.col(0).tail<3>() = a, out_.S.col(1).tail<3>() = b;
-    out_.dual.col(0).tail<3>() = a_dual, out_.dual.col(1).tail<3>() = b_dual;
+    out_.S.col(first.freedom).tail<3>() = a, out_.S.col(second.freedom).tail<3>() = b;
+    out_.dual.col(first.freedom).tail<3>() = a_dual, out_.dual.col(second.freedom).tail<3>() = b_dual;
   }
   // Three freedoms along the axes of F halfway, in the rows that start at `row`.
   void axes(int k, int row) {

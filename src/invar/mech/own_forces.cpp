@@ -42,7 +42,7 @@ void OwnForces::at(const Bodies& mean, double h) {
   still_.setZero();
   for (const Joint& joint : model_.joints())
     for (int k = 0; h != 0 && k < joint.nv && joint.nq == joint.nv; ++k)
-      if (winds(joint.kind, k)) q1_[joint.q0 + k] = nearest_turn(q1_[joint.q0 + k], q0_[joint.q0 + k] + h * v_[joint.v0 + k]);
+      if (joint.winds(k)) q1_[joint.q0 + k] = nearest_turn(q1_[joint.q0 + k], q0_[joint.q0 + k] + h * v_[joint.v0 + k]);
 }
 
 Quat OwnForces::ball(const Joint& joint, const VecX& q) const {
@@ -71,7 +71,7 @@ void OwnForces::add_springs() {
   }
   for (const Joint& joint : model_.joints()) {
     if (!joint.has_passive) continue;
-    if (joint.kind == JointKind::Spherical) add_ball_spring(joint);
+    if (joint.facts->ball() == 0) add_ball_spring(joint);
     for (int k = 0; k < joint.nv && joint.nq == joint.nv; ++k)
       efforts_[joint.v0 + k] -=
           spring_and_stop_secant(joint.passive[static_cast<std::size_t>(k)], q0_[joint.q0 + k], q1_[joint.q0 + k]);
@@ -125,7 +125,7 @@ double OwnForces::lost() {
   double sum = 0;
   for (const Joint& joint : model_.joints()) {
     if (!joint.has_passive) continue;
-    if (joint.kind == JointKind::Spherical)
+    if (joint.facts->ball() == 0)
       sum += passive_over_step(joint, ball(joint, q0_), ball(joint, q1_), v_.segment<3>(joint.v0), h_).lost;
     for (int k = 0; k < joint.nv && joint.nq == joint.nv; ++k)
       sum += passive_over_step(joint.passive[static_cast<std::size_t>(k)], q0_[joint.q0 + k], q1_[joint.q0 + k], h_).lost;

@@ -92,7 +92,7 @@ const VecX* PartSolver::driving_at(const Bodies& bodies) {
     const Coupling& coupling = model_.couplings()[c];
     coordinates_of_joint(model_, coupling.of, bodies, q_, v_);
     const double measured = q_[model_.joints()[coupling.of].q0 + coupling.of_freedom];
-    driving_[c] = winds(model_.joints()[coupling.of].kind, coupling.of_freedom) ? nearest_turn(measured, driving_[c]) : measured;
+    driving_[c] = model_.joints()[coupling.of].winds(coupling.of_freedom) ? nearest_turn(measured, driving_[c]) : measured;
   }
   return &driving_;
 }

@@ -327,7 +327,7 @@ Verdict Passage::close_parts(const Bodies& bodies, const VecX& wound, double tol
     const Joint& joint = model_.joints()[size(j)];
     const double per_length = 1 / scales_.length_at(joint.child);
     int angles = 3;  // rows on angles come first: one for each axis about which the joint does not turn
-    for (int k = 0; k < joint.nv; ++k) angles -= turns(joint.kind, k) ? 1 : 0;
+    for (int k = 0; k < joint.nv; ++k) angles -= joint.turns(k) ? 1 : 0;
     const Residual r = joint_residual(model_, j, bodies);
     for (int i = 0; i < static_cast<int>(r.size()); ++i)
       if ((dropped_[size(j)] >> i & 1) == 0) raise(j, j, std::abs(r[i]) * (i < angles ? 1 : per_length));
@@ -339,7 +339,7 @@ Verdict Passage::close_parts(const Bodies& bodies, const VecX& wound, double tol
   for (int c = 0; c < static_cast<int>(model_.couplings().size()); ++c) {
     const Coupling& coupling = model_.couplings()[size(c)];
     const Joint& driven = model_.joints()[size(coupling.joint)];
-    const double unit = turns(driven.kind, coupling.freedom) ? 1 : 1 / scales_.length_at(driven.child);
+    const double unit = driven.turns(coupling.freedom) ? 1 : 1 / scales_.length_at(driven.child);
     if (!dropped_couplings_[size(c)]) raise(coupling.joint, -1, unit * std::abs(coupling_residual(model_, c, q_)));
   }
   // What stands does so where it stood.

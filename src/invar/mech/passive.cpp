@@ -19,11 +19,7 @@
 
 namespace invar {
 
-int ball_start(const Joint& joint) {
-  if (joint.kind == JointKind::Spherical) return 0;
-  if (joint.kind == JointKind::Free) return 3;
-  return joint.nv;
-}
+int ball_start(const Joint& joint) { return joint.facts->ball() < 0 ? joint.nv : joint.facts->ball(); }
 
 namespace {
 

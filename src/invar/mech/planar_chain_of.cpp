@@ -30,7 +30,7 @@ Vec2 flat(const Plane::InBody& in, const Vec3& a) { return {a.dot(in.b1), a.dot(
 std::string why_no_chain(const Model& model, const SpanningTree& tree) {
   if (std::string reason = why_not_planar(model); !reason.empty()) return reason;
   for (const Joint& joint : model.joints()) {
-    if (joint.kind != JointKind::Revolute) return fmt::format("joint '{}' is {}, not a hinge", joint.name, name(joint.kind));
+    if (!joint.facts->is_turn()) return fmt::format("joint '{}' is {}, not a hinge", joint.name, name(joint.kind));
     if (joint.has_armature())
       return fmt::format("joint '{}' has a rotor, which paper C's mass matrix has no place for", joint.name);
   }

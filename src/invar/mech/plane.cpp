@@ -24,6 +24,7 @@ namespace {
 constexpr double kTolerance = 1e-12;
 
 using Poses = std::vector<Pose>;
+using Motion = Element::Motion;
 
 /// Where the frames of a joint are when the tree's coordinates are zero. For joints of the tree they coincide.
 struct Frames {
@@ -49,16 +50,34 @@ Poses zero_configuration(const Model& model, const SpanningTree& tree) {
   return X_WB;
 }
 
-bool turns_about_z(const Joint& joint) { return joint.kind == JointKind::Revolute || joint.kind == JointKind::Planar; }
+/// The only element of a path of this motion, or the first of them.
+const Element* first_of(const Facts& facts, Element::Motion motion) {
+  for (const Element& e : facts.path())
+    if (e.motion == motion) return &e;
+  return nullptr;
+}
+
+Vec3 axis_in_world(const Pose& X_WF, const Element& e) { return (X_WF.q * Vec3::Unit(e.axis)).normalized(); }
+
+// Turns about two axes, a ball, a turn with an advance, or a turn with a slide along its axis do not stay in any plane.
+bool leaves_every_plane(const Facts& facts) {
+  if (facts.turning() == Turning::None) return false;
+  if (facts.turning() != Turning::OneAxis || !facts.quadratic()) return true;
+  const Element* turn = first_of(facts, Motion::Turn);
+  return std::any_of(facts.path().begin(), facts.path().end(),
+                     [&](const Element& e) { return e.motion == Motion::Slide && e.axis == turn->axis; });
+}
 
 // The normal: the axis of the first hinge. Where nothing turns it is across all slides and gravity, as far as they leave a
 // choice.
 Vec3 candidate(const Model& model, const Poses& X_WB) {
   for (const Joint& joint : model.joints())
-    if (turns_about_z(joint)) return (frames(joint, X_WB).X_WF.q * Vec3::UnitZ()).normalized();
+    if (const Element* turn = first_of(*joint.facts, Motion::Turn); turn && !leaves_every_plane(*joint.facts))
+      return axis_in_world(frames(joint, X_WB).X_WF, *turn);
   std::vector<Vec3> in_plane;
   for (const Joint& joint : model.joints())
-    if (joint.kind == JointKind::Prismatic) in_plane.push_back((frames(joint, X_WB).X_WF.q * Vec3::UnitZ()).normalized());
+    if (const Element* slide = first_of(*joint.facts, Motion::Slide))
+      in_plane.push_back(axis_in_world(frames(joint, X_WB).X_WF, *slide));
   if (model.gravity().norm() > 0) in_plane.push_back(model.gravity().normalized());
   if (in_plane.empty()) return Vec3::UnitZ();
   Vec3 widest = Vec3::Zero();
@@ -81,20 +100,13 @@ double extent(const Model& model, const Poses& X_WB) {
 std::string flaw(const Joint& joint, bool pin, const Poses& X_WB, const Vec3& n, double size) {
   const auto [X_WF, X_WM] = frames(joint, X_WB);
   const Vec3 n_F = X_WF.q.conjugate() * n, n_M = X_WM.q.conjugate() * n;
-  switch (joint.kind) {
-    case JointKind::Revolute:
-    case JointKind::Planar:
-      if (n_F.head<2>().norm() > kTolerance)
-        return fmt::format("the axis of joint '{}' is not along the normal of the others", joint.name);
-      break;
-    case JointKind::Prismatic:
-      if (std::abs(n_F.z()) > kTolerance) return fmt::format("joint '{}' slides out of the plane", joint.name);
-      break;
-    case JointKind::Fixed: break;
-    case JointKind::Spherical:
-      if (pin) break;
-      [[fallthrough]];
-    default: return fmt::format("joint '{}' is {} and leaves the plane", joint.name, name(joint.kind));
+  if (!pin && leaves_every_plane(*joint.facts))
+    return fmt::format("joint '{}' is {} and leaves the plane", joint.name, name(joint.kind));
+  for (const Element& e : joint.facts->path()) {
+    const double along = std::abs(n_F[e.axis]);
+    if (e.motion == Motion::Turn && (n_F - n_F[e.axis] * Vec3::Unit(e.axis)).norm() > kTolerance)
+      return fmt::format("the axis of joint '{}' is not along the normal of the others", joint.name);
+    if (e.motion == Motion::Slide && along > kTolerance) return fmt::format("joint '{}' slides out of the plane", joint.name);
   }
   if (!pin && (n_F - n_M).norm() > kTolerance)
     return fmt::format("joint '{}' closes its loop only with its bodies turned out of the plane", joint.name);
@@ -106,7 +118,7 @@ std::string flaw(const Joint& joint, bool pin, const Poses& X_WB, const Vec3& n,
 bool pins(const Model& model, const SpanningTree& tree, int j) {
   const Joint& joint = model.joints()[j];
   const bool closes = std::find(tree.closures.begin(), tree.closures.end(), j) != tree.closures.end();
-  return closes && joint.kind == JointKind::Spherical && !joint.has_passive && !joint.has_armature();
+  return closes && joint.facts->is_point() && !joint.has_passive && !joint.has_armature();
 }
 
 // The first reason against a plane; empty where there is none, and then the plane is filled.
@@ -150,14 +162,8 @@ std::string why_not_planar(const Model& model) {
 
 bool never_planar(const Model& model) {
   return std::any_of(model.joints().begin(), model.joints().end(), [](const Joint& joint) {
-    switch (joint.kind) {
-      case JointKind::Revolute:
-      case JointKind::Planar:
-      case JointKind::Prismatic:
-      case JointKind::Fixed: return false;
-      case JointKind::Spherical: return joint.has_passive || joint.has_armature();
-      default: return true;
-    }
+    if (joint.facts->is_point()) return joint.has_passive || joint.has_armature();
+    return leaves_every_plane(*joint.facts);
   });
 }
 

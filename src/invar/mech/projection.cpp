@@ -27,13 +27,8 @@ Twist along_rows(const Model& model, int j, const Bodies& bodies, const Residual
   Rows C;
   Columns S, dual;
   const Pose X_FM = joint_pose(model, j, bodies);
-  with_kind(joint.kind, [&](auto kind) {
-    using K = decltype(kind);
-    K::measure(X_FM, joint.pitch, q);
-    K::rows(q, joint.pitch, C);
-    K::motion(q, joint.pitch, S);
-    K::dual(q, joint.pitch, dual);
-  });
+  joint.facts->measure(X_FM, q);
+  joint.facts->rows(q, C), joint.facts->motion(q, S), joint.facts->dual(q, dual);
   Vec6 t = Vec6::Zero();
   for (int k = 0; k < C.rows(); ++k) t += C.row(k).transpose() * (residual[k] / C.row(k).squaredNorm());
   for (int k = 0; k < S.cols(); ++k) t -= dual.col(k).dot(t) * S.col(k);
@@ -112,7 +107,7 @@ void Projection::close_what_is_round_off(const Bodies& bodies, bool rates) {
     const Coupling& coupling = model_.couplings()[static_cast<std::size_t>(c)];
     const Joint& driven = model_.joints()[static_cast<std::size_t>(coupling.joint)];
     Part& part = part_of_joint(coupling.joint);
-    const double unit = turns(driven.kind, coupling.freedom) ? scales_.length_at(driven.child) : 1;
+    const double unit = driven.turns(coupling.freedom) ? scales_.length_at(driven.child) : 1;
     part.wanted = std::max(part.wanted, unit * std::abs(coupling_bias_[c]));
   }
   for (Part& part : parts_) part.open = part.open && !(part.wanted <= kRounding * (rates ? part.speed : part.extent));

@@ -60,8 +60,7 @@ double Switches::size_of(const Law& law) const {
   }
   const Joint& joint = model_.joints()[static_cast<std::size_t>(law.index)];
   const Passive& p = passive(law);
-  return (winds(joint.kind, law.freedom) ? 1 : scales_.length_at(joint.child)) +
-         std::abs(law.kind == Kind::Upper ? p.upper : p.lower);
+  return (joint.winds(law.freedom) ? 1 : scales_.length_at(joint.child)) + std::abs(law.kind == Kind::Upper ? p.upper : p.lower);
 }
 
 void Switches::measure_units(const Bodies* bodies) {
@@ -102,7 +101,7 @@ Switches::Seen Switches::look(const Law& law, const Bodies& bodies, const VecX& 
   const Joint& joint = model_.joints()[static_cast<std::size_t>(law.index)];
   if (law.kind == Kind::Friction) return {0, rate, 0};
   double q = q_[joint.q0 + law.freedom];
-  if (winds(joint.kind, law.freedom)) q = nearest_turn(q, wound[joint.v0 + law.freedom]);
+  if (joint.winds(law.freedom)) q = nearest_turn(q, wound[joint.v0 + law.freedom]);
   const Passive& p = passive(law);
   const double inward = law.kind == Kind::Upper ? rate : -rate;
   const double depth = law.kind == Kind::Upper ? q - p.upper : p.lower - q;

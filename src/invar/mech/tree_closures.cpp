@@ -52,7 +52,7 @@ void TreeSolver::start_columns(const Bodies& bodies, const KktInput& input) {
     const Closure& closure = s.closures[c];
     switch (closure.sort) {
       case Closure::Sort::Joint:
-        if (model_.joints()[closure.index].kind == JointKind::Spherical)
+        if (model_.joints()[closure.index].facts->is_point())
           start_ball_rows(c, input);
         else
           start_joint_rows(c, bodies, input);

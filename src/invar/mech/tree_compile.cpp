@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "invar/mech/tree_store.hpp"
-#include "invar/model/joint/kinds.hpp"
 
 namespace invar {
 namespace {
@@ -13,12 +12,9 @@ namespace {
 using kernel::Hang;
 
 Hang hang_of(const Joint& joint) {
-  switch (joint.kind) {
-    case JointKind::Fixed: return Hang::Fixed;
-    case JointKind::Revolute: return Hang::Revolute;
-    case JointKind::Spherical: return joint.has_armature() ? Hang::Serial : Hang::Ball;
-    default: return Hang::Serial;
-  }
+  if (joint.nv == 0) return Hang::Fixed;
+  if (joint.facts->is_turn()) return Hang::Revolute;
+  return joint.facts->is_point() && !joint.has_armature() ? Hang::Ball : Hang::Serial;
 }
 
 // Theta = mid 1 - b bᵀ + g gᵀ with the principal moments low <= mid <= high: two vectors to turn instead of a tensor.
@@ -36,26 +32,34 @@ void set_inertia(const Inertia& inertia, const Vec3& c, kernel::Link<V>& link) {
 // The axes of a Serial joint in the body that carries them. F's axes belong to the joint's parent, M's to its child.
 void add_freedoms(const Joint& joint, bool reversed, std::vector<kernel::Freedom<V>>& out) {
   const double sign = reversed ? -1 : 1;
-  const auto add = [&](int k, const Vec3& axis, bool on_parent, bool is_angular) {
+  const auto add = [&](int k, int axis, bool on_parent, bool is_angular, double pitch = 0) {
     kernel::Freedom<V> f{};
     const Quat& turn = on_parent ? joint.X_PF.q : joint.X_CM.q;
-    f.axis = triple(turn * axis);
+    f.axis = triple(turn * Vec3::Unit(axis));
     f.on_inner = on_parent != reversed;
     f.is_angular = is_angular;
     f.sign = sign;
-    f.pitch = joint.kind == JointKind::Screw ? joint.pitch : 0;
+    f.pitch = pitch;
     f.armature = joint.passive[k].armature;
     out.push_back(f);
   };
-  const Vec3 x = Vec3::UnitX(), y = Vec3::UnitY(), z = Vec3::UnitZ();
-  switch (joint.kind) {
-    case JointKind::Prismatic: add(0, z, true, false); break;
-    case JointKind::Screw: add(0, z, true, true); break;
-    case JointKind::Cylindrical: add(0, z, true, true), add(1, z, true, false); break;
-    case JointKind::Universal: add(0, z, true, true), add(1, x, false, true); break;
-    case JointKind::Planar: add(0, x, true, false), add(1, y, true, false), add(2, z, true, true); break;
-    case JointKind::Spherical: add(0, x, true, true), add(1, y, true, true), add(2, z, true, true); break;
-    default: break;
+  // Slides and the first turn go with F, a second turn with M. A slide that shares its freedom with the turn is its advance.
+  const Facts& facts = *joint.facts;
+  for (int k = 0; k < joint.nv; ++k) {
+    if (!joint.is_scalar(k)) {
+      add(k, k - facts.ball(), true, true);
+      continue;
+    }
+    const Element* own = nullptr;
+    double advance = 0;
+    bool behind = false, turned = false;
+    for (const Element& e : facts.path()) {
+      const bool slide = e.motion == Element::Motion::Slide;
+      if (e.freedom == k && slide && facts.turns(k)) advance = e.factor;
+      if (e.freedom == k && slide != facts.turns(k)) own = &e, behind = turned;
+      turned = turned || !slide;
+    }
+    add(k, own->axis, !behind, facts.turns(k), advance);
   }
 }
 
@@ -277,11 +281,11 @@ void TreeSolver::compile_balls() {
       const bool rotor = closure.sort == Closure::Sort::Rotor;
       const int j = rotor ? closure.index : model_.couplings()[closure.index].joint;
       const int k = rotor ? closure.freedom : model_.couplings()[closure.index].freedom;
-      closure.unit = turns(model_.joints()[j].kind, k) ? scales_.length_at(model_.joints()[j].child) : 1;
+      closure.unit = model_.joints()[j].turns(k) ? scales_.length_at(model_.joints()[j].child) : 1;
       continue;
     }
     const Joint& joint = model_.joints()[closure.index];
-    if (joint.kind != JointKind::Spherical) continue;
+    if (!joint.facts->is_point()) continue;
     for (int k = 0; k < 3; ++k) {
       s.direction[closure.row + k] = linear(Vec3::Unit(k));
       closure.axis[k] = triple(joint.X_PF.R().col(k));

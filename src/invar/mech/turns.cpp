@@ -21,7 +21,7 @@ void begin_turns(const Model& model, const Bodies& bodies, const VecX& told, Sta
   x.wound_rate = VecX::Zero(model.nv());
   for (const Joint& joint : model.joints())
     for (int k = 0; k < joint.nv; ++k)
-      if (winds(joint.kind, k)) x.wound_rate[joint.v0 + k] = v[joint.v0 + k];
+      if (joint.winds(k)) x.wound_rate[joint.v0 + k] = v[joint.v0 + k];
 }
 
 // The nearest turn to where the rates led is right unless the rates changed beyond recognition within the step.
@@ -32,7 +32,7 @@ Verdict count_turns(const Model& model, const Bodies& bodies, VecX& q, VecX& v, 
   for (int j = 0; j < static_cast<int>(model.joints().size()); ++j) {
     const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
     for (int k = 0; k < joint.nv; ++k) {
-      if (!winds(joint.kind, k)) continue;
+      if (!joint.winds(k)) continue;
       const double surprise = std::abs(q[joint.q0 + k] - x.wound[joint.v0 + k]);
       if (verdict.ok() && !(surprise < kLost)) verdict = {Status::StepTooLarge, joint.child, j, surprise};
       x.wound[joint.v0 + k] = q[joint.q0 + k];

@@ -4,27 +4,22 @@
 #include <cmath>
 
 #include "invar/geom/unit_quaternion.hpp"
-#include "invar/model/joint/kinds.hpp"
+#include "invar/model/joint/table.hpp"
 #include "invar/model/model_check.hpp"
 
 namespace invar {
 namespace {
 
-// -1: none.
-int start_of_quaternion(JointKind kind) { return kind == JointKind::Spherical ? 0 : (kind == JointKind::Free ? 3 : -1); }
-
-const char* order_of_coordinates(JointKind kind) {
-  switch (kind) {
-    case JointKind::Spherical: return " (a quaternion, scalar first) or 3 (a rotation vector)";
-    case JointKind::Free: return " (position, then quaternion, scalar first)";
-    default: return "";
-  }
+const char* order_of_coordinates(const Facts& facts) {
+  if (facts.ball() < 0) return "";
+  if (facts.ball() == 0) return " (a quaternion, scalar first) or 3 (a rotation vector)";
+  return facts.ball() == 3 ? " (position, then quaternion, scalar first)" : " (displacements, then quaternion, scalar first)";
 }
 
 Error wrong_number(JointKind kind, const std::string& joint, std::size_t found, const Where& where, const std::string& field) {
   const int n = coordinates(kind);
   return error_at(where, field, "{} joint '{}': expected {} coordinate{}{}, found {}", name(kind), joint, n, n == 1 ? "" : "s",
-                  order_of_coordinates(kind), found);
+                  order_of_coordinates(kind_facts(kind)), found);
 }
 
 // "; for this attitude write [..]", where there is one.
@@ -43,7 +38,8 @@ Result<VecX> written_coordinates(JointKind kind, const std::string& joint, const
       return tl::unexpected(error_at(where, field, "joint '{}': a coordinate is not a finite number", joint));
 
   // A rotation vector in place of a quaternion.
-  if (kind == JointKind::Spherical && numbers.size() == 3) {
+  const int ball = kind_facts(kind).ball();
+  if (ball == 0 && numbers.size() == 3) {
     const Vec3 u(numbers[0], numbers[1], numbers[2]);
     if (!(u.norm() <= 1e6))
       return tl::unexpected(error_at(where, field, "joint '{}': a rotation vector of more than 1e6 rad says no attitude", joint));
@@ -53,10 +49,9 @@ Result<VecX> written_coordinates(JointKind kind, const std::string& joint, const
   if (numbers.size() != static_cast<std::size_t>(coordinates(kind)))
     return tl::unexpected(wrong_number(kind, joint, numbers.size(), where, field));
   VecX q = Eigen::Map<const VecX>(numbers.data(), coordinates(kind));
-  const int scalar = start_of_quaternion(kind);
-  if (scalar < 0) return q;
+  if (ball < 0) return q;
 
-  if (const double norm = make_unit(q.data() + scalar); norm != 1)
+  if (const double norm = make_unit(q.data() + ball); norm != 1)
     return tl::unexpected(error_at(where, field, "joint '{}': the quaternion (scalar first) is not unit, its length is {:.9g}{}",
                                    joint, norm, advice(q.tail<4>(), norm)));
   return q;
@@ -66,7 +61,7 @@ Result<VecX> coordinates_from(JointKind kind, const std::string& joint, const st
                               const std::string& field) {
   if (!numbers.empty()) return written_coordinates(kind, joint, numbers, where, field);
   VecX q = VecX::Zero(coordinates(kind));
-  if (const int scalar = start_of_quaternion(kind); scalar >= 0) q[scalar] = 1;
+  if (const int ball = kind_facts(kind).ball(); ball >= 0) q[ball] = 1;
   return q;
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "invar/model/coordinates.hpp"
-#include "invar/model/joint/kinds.hpp"
+#include "invar/model/joint/table.hpp"
 #include "invar/model/live_model.hpp"
 #include "invar/model/model_check.hpp"
 
@@ -142,7 +142,8 @@ class Editor {
     const auto j = find(s_.joints, e.joint, "joint");
     if (!j) return tl::unexpected(j.error());
     JointSpec& joint = s_.joints[*j];
-    if (joint.kind == JointKind::Fixed) return refuse("joint '{}' is fixed: there is nothing to lock", e.joint);
+    if (freedoms(joint.kind) == 0)
+      return refuse("{} joint '{}' has no freedom: there is nothing to lock", name(joint.kind), e.joint);
     if (joint.locked) return refuse("joint '{}' is locked already", e.joint);
     for (const CouplingSpec& c : s_.couplings)
       if (c.joint == e.joint || c.of == e.joint)

@@ -158,7 +158,7 @@ Result<Model> Model::build(const ModelSpec& spec, Warnings* warnings) {
   m.mean_mass_ = mean_mass_of(m.bodies_);
   m.initial_q_ = VecX::Zero(m.nq_);
   for (const Joint& j : m.joints_)
-    if (j.kind == JointKind::Spherical || j.kind == JointKind::Free) m.initial_q_[j.q0 + j.nq - 4] = 1;
+    if (j.facts->ball() >= 0) m.initial_q_[j.q0 + j.facts->ball()] = 1;
   if (const Flaw f = set_initial(spec, *joints, m.joints_, m.initial_q_)) return tl::unexpected(*f);
   for (const Joint& j : m.joints_) m.initial_named_.push_back(spec.initial.contains(j.name));
   return m;

@@ -2,10 +2,12 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "invar/base/error.hpp"
+#include "invar/model/joint/facts.hpp"
 #include "invar/model/spec.hpp"
 
 namespace invar {
@@ -44,14 +46,15 @@ struct Joint {
   std::string name;
   JointKind kind;
   JointKind spec_kind;
-  int parent;    ///< body index or kWorld
-  int child;     ///< body index
-  Pose X_PF;     ///< F in the parent's body frame
-  Pose X_CM;     ///< M in the child's body frame
-  Quat turn;     ///< identity for kinds without an axis
-  double pitch;  ///< screw, m/rad
-  int nq, nv;    ///< numbers of coordinates and freedoms (0 when locked)
-  int q0, v0;    ///< where they start in the stacked vectors of the model
+  int parent;                          ///< body index or kWorld
+  int child;                           ///< body index
+  Pose X_PF;                           ///< F in the parent's body frame
+  Pose X_CM;                           ///< M in the child's body frame
+  Quat turn;                           ///< identity for kinds without an axis
+  double pitch;                        ///< screw, m/rad
+  std::shared_ptr<const Facts> facts;  ///< what its kind is; of a fixed joint where it is locked
+  int nq, nv;                          ///< numbers of coordinates and freedoms (0 when locked)
+  int q0, v0;                          ///< where they start in the stacked vectors of the model
   SpringLaw spring_law;
   bool has_spring;
   bool has_passive;  ///< any of spring, damping, friction, stops
@@ -59,7 +62,11 @@ struct Joint {
   bool independent;
   std::vector<Passive> passive;  ///< nv entries
 
-  int rows() const { return 6 - nv; }
+  int rows() const { return facts->rows(); }
+  /// Of freedom k: its rate is in rad/s, otherwise in m/s; an angle that can wind up; a coordinate of its own (see Facts).
+  bool turns(int k) const { return facts->turns(k); }
+  bool winds(int k) const { return facts->winds(k); }
+  bool is_scalar(int k) const { return facts->is_scalar(k); }
   bool has_armature() const {
     return std::any_of(passive.begin(), passive.end(), [](const Passive& p) { return p.armature > 0; });
   }

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "invar/model/joint/kinds.hpp"
+#include "invar/model/joint/table.hpp"
 
 namespace invar {
 
@@ -32,26 +32,15 @@ std::string flaw(const std::vector<ShapeSpec>& shapes) {
 
 namespace {
 
-/// What the numbers of a kind are, for a sentence.
-std::string order_of_freedoms(JointKind kind) {
-  switch (kind) {
-    case JointKind::Cylindrical: return "angle, displacement";
-    case JointKind::Universal: return "angle about axis, angle about axis2";
-    case JointKind::Spherical: return "about x, y, z";
-    case JointKind::Planar: return "along x, along y, angle";
-    case JointKind::Free: return "along x, y, z, about x, y, z";
-    default: return "one freedom";
-  }
-}
-
 /// A list with one number per freedom, or an empty one.
 Flaw check_list(const JointSpec& j, const char* field, const char* what, const std::vector<double>& values, bool negative) {
   const int n = freedoms(j.kind);
   const bool any = !values.empty();
-  if (any && n == 0) return error_at(j.where, field, "fixed joint '{}' has no freedom, so it has no {}", j.name, what);
+  if (any && n == 0) return error_at(j.where, field, "{} joint '{}' has no freedom, so it has no {}", name(j.kind), j.name, what);
   if (any && static_cast<int>(values.size()) != n)
     return error_at(j.where, field, "joint '{}': {} has {} {}, expected {}, one per freedom of a {} joint ({})", j.name, what,
-                    values.size(), values.size() == 1 ? "number" : "numbers", n, name(j.kind), order_of_freedoms(j.kind));
+                    values.size(), values.size() == 1 ? "number" : "numbers", n, name(j.kind),
+                    kind_facts(j.kind).order_of_freedoms());
   for (const double x : values) {
     if (!std::isfinite(x)) return error_at(j.where, field, "joint '{}': {} is not a finite number", j.name, what);
     if (x < 0 && !negative) return error_at(j.where, field, "joint '{}': {} is {}; it cannot be negative", j.name, what, x);
@@ -70,7 +59,7 @@ Flaw check_spring(const JointSpec& j) {
 Flaw check_limits(const JointSpec& j) {
   const LimitSpec& l = j.limits;
   const bool any = !l.lower.empty() || !l.upper.empty();
-  if (any && (j.kind == JointKind::Spherical || j.kind == JointKind::Free))
+  if (any && kind_facts(j.kind).ball() >= 0)
     return error_at(j.where, "limits", "{} joint '{}' cannot have limits; hold it by a spring instead", name(j.kind), j.name);
   // An infinite limit is no limit; only NaN is wrong here.
   std::vector<double> lower = l.lower, upper = l.upper;
@@ -96,12 +85,12 @@ Flaw check_geometry(const JointSpec& j) {
     return error_at(j.where, "at_child", "joint '{}': at_child is not a pose (finite position, unit quaternion)", j.name);
   if (!j.axis.allFinite()) return error_at(j.where, "axis", "joint '{}': axis is not finite", j.name);
   if (!j.axis2.allFinite()) return error_at(j.where, "axis2", "joint '{}': axis2 is not finite", j.name);
-  if (!j.axis2.isZero(0) && j.kind != JointKind::Universal)
+  if (!j.axis2.isZero(0) && kind_facts(j.kind).axes() < 2)
     return error_at(j.where, "axis2", "{} joint '{}' has no second axis; axis2 is for universal joints", name(j.kind), j.name);
   if (!std::isfinite(j.pitch)) return error_at(j.where, "pitch", "joint '{}': pitch is not finite", j.name);
-  if (j.pitch != 0 && j.kind != JointKind::Screw)
+  if (j.pitch != 0 && !takes_pitch(j.kind))
     return error_at(j.where, "pitch", "{} joint '{}' has no pitch; did you mean kind = \"screw\"?", name(j.kind), j.name);
-  if (j.pitch == 0 && j.kind == JointKind::Screw)
+  if (j.pitch == 0 && takes_pitch(j.kind))
     return error_at(j.where, "pitch", "screw joint '{}' needs a pitch (m/rad); without advance it is a revolute joint", j.name);
   return {};
 }
@@ -164,7 +153,7 @@ Flaw check_joint(const JointSpec& j) {
   if (const Flaw f = check_limits(j)) return f;
   if (const Flaw f = check_list(j, "damping", "damping", j.damping, false)) return f;
   if (const Flaw f = check_list(j, "friction", "friction", j.friction, false)) return f;
-  if (!j.armature.empty() && j.kind == JointKind::Free)
+  if (!j.armature.empty() && kind_facts(j.kind).is_free())
     return error_at(j.where, "armature", "free joint '{}' cannot have armature; add to the mass and inertia of '{}' instead",
                     j.name, j.child);
   if (const Flaw f = check_list(j, "armature", "armature", j.armature, false)) return f;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "invar/model/joint/kinds.hpp"
+#include "invar/model/joint/table.hpp"
 #include "invar/model/model_check.hpp"
 
 namespace invar {
@@ -15,7 +15,7 @@ Result<int> end_of(const CouplingSpec& c, const std::string& joint, int freedom,
     return tl::unexpected(error_at(c.where, field, "coupling '{}' names joint '{}', which does not exist{}", c.name, joint,
                                    suggestion(joint, names)));
   const JointSpec& j = joints[static_cast<std::size_t>(it->second)];
-  if (j.kind == JointKind::Spherical || j.kind == JointKind::Free || j.kind == JointKind::Fixed)
+  if (kind_facts(j.kind).ball() >= 0 || freedoms(j.kind) == 0)
     return tl::unexpected(
         error_at(c.where, field, "coupling '{}': {} joint '{}' has no scalar coordinate to couple", c.name, name(j.kind), joint));
   if (j.locked)

@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "invar/model/coordinates.hpp"
-#include "invar/model/joint/kinds.hpp"
+#include "invar/model/joint/table.hpp"
 #include "invar/model/model_check.hpp"
 
 // A joint is computed with its axis along z (universal: second axis along x). Let T be the rotation that takes z to the axis
@@ -17,8 +17,6 @@
 // so that reactions and their verdicts keep their point and their components when a joint is locked or let go.
 namespace invar {
 namespace {
-
-bool has_axis(JointKind kind) { return kind != JointKind::Fixed && kind != JointKind::Spherical && kind != JointKind::Free; }
 
 /// A unit vector within 1e-6 is made exact (beyond round-off with a warning); anything else is refused.
 Result<Vec3> unit_axis(const JointSpec& joint, const Vec3& axis, const char* field, Warnings* warnings) {
@@ -55,10 +53,10 @@ Result<Vec3> second_axis(const JointSpec& spec, const Vec3& z, Warnings* warning
 
 /// The turn T of the frames; identity for kinds without an axis.
 Result<Quat> turn(const JointSpec& spec, Warnings* warnings) {
-  if (!has_axis(spec.kind)) return Quat::Identity();
+  if (kind_facts(spec.kind).axes() == 0) return Quat::Identity();
   const auto z = unit_axis(spec, spec.axis, "axis", warnings);
   if (!z) return tl::unexpected(z.error());
-  const auto x = spec.kind == JointKind::Universal ? second_axis(spec, *z, warnings) : Result<Vec3>(any_perpendicular(*z));
+  const auto x = kind_facts(spec.kind).axes() == 2 ? second_axis(spec, *z, warnings) : Result<Vec3>(any_perpendicular(*z));
   if (!x) return tl::unexpected(x.error());
   Mat3 R;
   R << *x, z->cross(*x), *z;
@@ -91,7 +89,7 @@ Result<JointFrames> make_frames(const JointSpec& spec, Warnings* warnings) {
   if (!spec.locked) return frames;
   const auto q = coordinates_from(spec.kind, spec.name, spec.locked_at, spec.where, "locked_at");
   if (!q) return tl::unexpected(q.error());
-  const Pose X_FM = with_kind(spec.kind, [&](auto k) { return decltype(k)::pose(q->data(), spec.pitch); });
+  const Pose X_FM = own_facts_of(spec.kind, spec.pitch).pose(q->data());
   frames.X_PF = frames.X_PF * Pose{Quat::Identity(), X_FM.p};
   frames.X_CM = frames.X_CM * Pose{X_FM.q.conjugate(), Vec3::Zero()};
   return frames;
@@ -113,13 +111,15 @@ Result<Joint> make_joint(const JointSpec& spec, int parent, int child, Warnings*
   // A locked joint keeps its place and loses its freedoms, and with them all that acts along them.
   if (spec.locked) {
     j.kind = JointKind::Fixed;
+    j.facts = facts_of(j.kind);
     return j;
   }
 
   if (!spec.locked_at.empty() && warnings)
     warnings->push_back(error_at(spec.where, "locked_at", "joint '{}' has locked_at but is not locked", spec.name).text());
 
-  j.nq = coordinates(j.kind), j.nv = freedoms(j.kind);
+  j.facts = facts_of(j.kind, j.pitch);
+  j.nq = j.facts->nq(), j.nv = j.facts->nv();
   for (int k = 0; k < j.nv; ++k) {
     const Passive p = passive_of(spec, static_cast<std::size_t>(k));
     j.has_spring = j.has_spring || p.stiffness != 0;

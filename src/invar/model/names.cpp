@@ -6,21 +6,6 @@
 
 namespace invar {
 
-const char* name(JointKind kind) {
-  switch (kind) {
-    case JointKind::Fixed: return "fixed";
-    case JointKind::Revolute: return "revolute";
-    case JointKind::Prismatic: return "prismatic";
-    case JointKind::Screw: return "screw";
-    case JointKind::Cylindrical: return "cylindrical";
-    case JointKind::Universal: return "universal";
-    case JointKind::Spherical: return "spherical";
-    case JointKind::Planar: return "planar";
-    case JointKind::Free: return "free";
-  }
-  return "unknown";
-}
-
 namespace {
 
 /// Words longer than this get no suggestion: the table of distances would cost more than the help is worth.

@@ -19,50 +19,25 @@ bool* group(RecordChoice& c, const std::string& word) {
 
 namespace {
 
-// Angles and lengths stand side by side in the coordinates of some joints: the unit says which comes where.
-std::string coordinate_unit(JointKind kind) {
-  switch (kind) {
-    case JointKind::Revolute:
-    case JointKind::Screw:
-    case JointKind::Universal: return "rad";
-    case JointKind::Prismatic: return "m";
-    case JointKind::Cylindrical: return "rad, m";
-    case JointKind::Planar: return "m, m, rad";
-    case JointKind::Spherical: return "1";
-    case JointKind::Free: return "m, m, m, 1, 1, 1, 1";
-    case JointKind::Fixed: break;
+// Angles and lengths stand side by side in the coordinates of some joints: the unit says which comes where, once where all have
+// the same.
+template <class UnitOf>
+std::string units(int count, UnitOf&& unit_of) {
+  std::string out;
+  bool alike = true;
+  for (int k = 0; k < count; ++k) {
+    out += (k > 0 ? ", " : "") + std::string(unit_of(k));
+    alike = alike && std::string_view(unit_of(k)) == unit_of(0);
   }
-  return "1";
+  return alike && count > 0 ? std::string(unit_of(0)) : out;
 }
 
-std::string rate_unit(JointKind kind) {
-  switch (kind) {
-    case JointKind::Prismatic: return "m/s";
-    case JointKind::Cylindrical: return "rad/s, m/s";
-    case JointKind::Planar: return "m/s, m/s, rad/s";
-    case JointKind::Free: return "m/s, m/s, m/s, rad/s, rad/s, rad/s";
-    default: return "rad/s";
-  }
+std::string coordinate_unit(const Joint& j) {
+  return units(j.nq, [&](int i) { return i < j.nv ? j.facts->unit(i) : "1"; });
 }
 
-std::string acceleration_unit(JointKind kind) {
-  switch (kind) {
-    case JointKind::Prismatic: return "m/s^2";
-    case JointKind::Cylindrical: return "rad/s^2, m/s^2";
-    case JointKind::Planar: return "m/s^2, m/s^2, rad/s^2";
-    case JointKind::Free: return "m/s^2, m/s^2, m/s^2, rad/s^2, rad/s^2, rad/s^2";
-    default: return "rad/s^2";
-  }
-}
-
-std::string effort_unit(JointKind kind) {
-  switch (kind) {
-    case JointKind::Prismatic: return "N";
-    case JointKind::Cylindrical: return "N m, N";
-    case JointKind::Planar: return "N, N, N m";
-    case JointKind::Free: return "N, N, N, N m, N m, N m";
-    default: return "N m";
-  }
+std::string freedom_unit(const Joint& j, const char* turning, const char* sliding) {
+  return units(j.nv, [&](int k) { return j.turns(k) ? turning : sliding; });
 }
 
 void body_channels(const Model& model, const RecordChoice& choice, std::vector<Channel>& out) {
@@ -89,17 +64,17 @@ void joint_channels(const Model& model, const RecordChoice& choice, std::vector<
   for (const Joint& j : model.joints()) {
     const std::string at = "joints/" + escaped(j.name) + "/";
     if (choice.joints && j.nq > 0) {
-      out.push_back({at + "q", coordinate_unit(j.kind), "joint coordinates, angles over all turns", j.nq});
-      out.push_back({at + "v", rate_unit(j.kind), "joint rates", j.nv});
+      out.push_back({at + "q", coordinate_unit(j), "joint coordinates, angles over all turns", j.nq});
+      out.push_back({at + "v", freedom_unit(j, "rad/s", "m/s"), "joint rates", j.nv});
     }
     if (choice.accelerations && j.nv > 0)
-      out.push_back({at + "vdot", acceleration_unit(j.kind), "derivatives of the rates", j.nv});
+      out.push_back({at + "vdot", freedom_unit(j, "rad/s^2", "m/s^2"), "derivatives of the rates", j.nv});
     if (choice.reactions) {
       out.push_back({at + "force", "N", "reaction on the parent, World", 3});
       out.push_back({at + "moment", "N m", "reaction on the parent at the joint point, World", 3});
     }
     if (choice.efforts && j.nv > 0)
-      out.push_back({at + "effort", effort_unit(j.kind), "effort on the freedoms, commanded and passive", j.nv});
+      out.push_back({at + "effort", freedom_unit(j, "N m", "N"), "effort on the freedoms, commanded and passive", j.nv});
     if (choice.residual && j.nv < 6) out.push_back({at + "residual", "m or rad", "how far it is from being closed", 1});
   }
 }
@@ -107,9 +82,7 @@ void joint_channels(const Model& model, const RecordChoice& choice, std::vector<
 // What a coupling does is an effort on its driven freedom; the driving one feels it times minus the slope of the map.
 void coupling_channels(const Model& model, std::vector<Channel>& out) {
   for (const Coupling& c : model.couplings()) {
-    const JointKind kind = model.joints()[static_cast<std::size_t>(c.joint)].kind;
-    const bool slides = kind == JointKind::Prismatic || (kind == JointKind::Cylindrical && c.freedom == 1) ||
-                        (kind == JointKind::Planar && c.freedom < 2);
+    const bool slides = !model.joints()[static_cast<std::size_t>(c.joint)].turns(c.freedom);
     out.push_back({"couplings/" + escaped(c.name) + "/effort", slides ? "N" : "N m", "transmitted to the driven freedom", 1});
   }
 }
@@ -233,7 +206,7 @@ std::span<const double> Recorder::row(const Observation& seen, const Evaluation&
   }
   for (std::size_t k = 0; k < model_.joints().size(); ++k) {
     const Joint& j = model_.joints()[k];
-    const int attitude = j.nq > j.nv ? 4 : 0;  // a quaternion, last
+    const int attitude = j.facts->ball() >= 0 ? 4 : 0;  // a quaternion, last
     if (choice_.joints) {
       pen.numbers(e.q.data() + j.q0, j.nq - attitude);
       if (attitude > 0) pen.quaternion(e.q.data() + j.q0 + j.nq - attitude);

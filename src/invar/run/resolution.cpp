@@ -147,7 +147,7 @@ void Resolution::look_at_gaps(const Leg& leg, double t) {
     const Residual r = joint_residual(model, j, leg.observer.bodies());
     // Rows on angles come first: one for each axis about which the joint does not turn.
     int angles = 3;
-    for (int k = 0; k < joint.nv; ++k) angles -= turns(joint.kind, k) ? 1 : 0;
+    for (int k = 0; k < joint.nv; ++k) angles -= joint.turns(k) ? 1 : 0;
     for (int i = 0; i < r.size(); ++i) {
       const double size = i < angles ? 1 : size_at(model, joint);
       if (!(std::abs(r[i]) / size > gap_.value)) continue;
@@ -159,7 +159,7 @@ void Resolution::look_at_gaps(const Leg& leg, double t) {
   for (int c = 0; c < static_cast<int>(model.couplings().size()); ++c) {
     const Coupling& coupling = model.couplings()[static_cast<std::size_t>(c)];
     const Joint& driven = model.joints()[static_cast<std::size_t>(coupling.joint)];
-    const bool turn = turns(driven.kind, coupling.freedom);
+    const bool turn = driven.turns(coupling.freedom);
     const double off = std::abs(coupling_residual(model, c, leg.observer.q()));
     const double part = off / (turn ? 1 : size_at(model, driven));
     if (!(part > gap_.value)) continue;

@@ -361,7 +361,7 @@ Result<Bodies> expect_drives(const Model& model, const Start& start, Bodies bodi
   const auto compare = [&](std::size_t j, int k, double drive, double is, const char* what, const char* per) {
     if (const double off = measure.off(j, k, is, drive); off > most) {
       const Joint& joint = model.joints()[j];
-      const char* unit = turns(joint.kind, k) ? "rad" : "m";
+      const char* unit = joint.turns(k) ? "rad" : "m";
       most = off;
       worst = fmt::format(
           "the drive of joint '{}' begins {} {:.6g} {}{}, but loops, couplings and the joints that are named give "

@@ -23,7 +23,7 @@ constexpr std::size_t kTold = 4;   // branches, joints
 
 double AsNamed::unit(std::size_t joint, int freedom) const {
   const Joint& j = model_.joints()[joint];
-  return turns(j.kind, freedom) ? 1 : scales_.length_at(j.child);
+  return j.turns(freedom) ? 1 : scales_.length_at(j.child);
 }
 
 double AsNamed::off(std::size_t joint, int freedom, double is, double named) const {

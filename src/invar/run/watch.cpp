@@ -271,7 +271,7 @@ void Watch::measure(const Leg& leg, const Stop& stop, const State& x, double& q,
   const Joint& joint = leg.model->joints()[static_cast<std::size_t>(stop.joint)];
   coordinates_of_joint(*leg.model, stop.joint, leg.observer.bodies(), q_, v_);
   q = q_[joint.q0 + stop.freedom], v = v_[joint.v0 + stop.freedom];
-  if (winds(joint.kind, stop.freedom)) q = nearest_turn(q, x.wound[joint.v0 + stop.freedom]);
+  if (joint.winds(stop.freedom)) q = nearest_turn(q, x.wound[joint.v0 + stop.freedom]);
 }
 
 void Watch::begin_at(const Leg& leg, Stop& stop, double t, const State& x) {
@@ -283,7 +283,7 @@ void Watch::begin_at(const Leg& leg, Stop& stop, double t, const State& x) {
   const bool upper = stop.q > p.upper;
   notes_.happened(t, NoteKind::Stop, joint.name, 2 * stop.freedom + (upper ? 1 : 0), [&] {
     return fmt::format("joint '{}' begins {:.3g} {} beyond its {} stop", joint.name, upper ? stop.q - p.upper : p.lower - stop.q,
-                       turns(joint.kind, stop.freedom) ? "rad" : "m", upper ? "upper" : "lower");
+                       joint.turns(stop.freedom) ? "rad" : "m", upper ? "upper" : "lower");
   });
 }
 

@@ -8,27 +8,30 @@
 namespace invar::cayley {
 namespace {
 
-struct Element {
+struct Link {
   Hang hang;
   Vec3 axis;  // in the frame before it
   int freedom;
 };
 
-// The elementary motions from F to M, in order.
-std::vector<Element> elements(JointKind kind) {
-  const Vec3 x = Vec3::UnitX(), y = Vec3::UnitY(), z = Vec3::UnitZ();
-  switch (kind) {
-    case JointKind::Revolute: return {{Hang::Hinge, z, 0}};
-    case JointKind::Prismatic: return {{Hang::Slide, z, 0}};
-    case JointKind::Screw: return {{Hang::Screw, z, 0}};
-    case JointKind::Cylindrical: return {{Hang::Slide, z, 1}, {Hang::Hinge, z, 0}};
-    case JointKind::Universal: return {{Hang::Hinge, z, 0}, {Hang::Hinge, x, 1}};
-    case JointKind::Planar: return {{Hang::Slide, x, 0}, {Hang::Slide, y, 1}, {Hang::Hinge, z, 2}};
-    case JointKind::Spherical: return {{Hang::Ball, z, 0}};
-    case JointKind::Fixed:
-    case JointKind::Free: break;
+// The path from F to M, in order; a slide and a turn of one freedom about the same axis are a screw.
+std::vector<Link> links(const Facts& facts) {
+  std::vector<Link> out;
+  if (facts.ball() > 0) return out;  // of bodies that float: never in the tree
+  for (const Element& e : facts.path()) {
+    const Vec3 axis = e.motion == Element::Motion::Ball ? Vec3(Vec3::UnitZ()) : Vec3(Vec3::Unit(e.axis));
+    switch (e.motion) {
+      case Element::Motion::Ball: out.push_back({Hang::Ball, axis, e.freedom}); break;
+      case Element::Motion::Slide: out.push_back({Hang::Slide, axis, e.freedom}); break;
+      case Element::Motion::Turn:
+        if (!out.empty() && out.back().freedom == e.freedom)
+          out.back().hang = Hang::Screw;
+        else
+          out.push_back({Hang::Hinge, axis, e.freedom});
+        break;
+    }
   }
-  return {};
+  return out;
 }
 
 // Axes of which z is `axis`.
@@ -43,7 +46,7 @@ Mat3 axes_along(const Vec3& axis) {
 bool wants_the_tree(const Model& model, int j) {
   const Joint& joint = model.joints()[j];
   const auto coupled = [j](const Coupling& c) { return c.joint == j || c.of == j; };
-  return joint.has_passive || joint.has_armature() || joint.kind == JointKind::Screw ||
+  return joint.has_passive || joint.has_armature() || !joint.facts->quadratic() ||
          std::any_of(model.couplings().begin(), model.couplings().end(), coupled);
 }
 
@@ -92,7 +95,7 @@ class Builder {
   Skeleton result() { return std::move(out_); }
 
  private:
-  static bool welds(const Joint& joint) { return joint.kind == JointKind::Fixed; }
+  static bool welds(const Joint& joint) { return joint.nv == 0; }
   // Body frame of the outer body seen from the joint frame, and the joint frame on the inner body.
   struct Ends {
     int inner;
@@ -134,7 +137,7 @@ class Builder {
     } else {
       const Joint& joint = model_.joints()[node.joint];
       const Ends e = ends(node);
-      auto chain = elements(joint.kind);
+      auto chain = links(*joint.facts);
       if (node.reversed) std::reverse(chain.begin(), chain.end());
       const int inner_leader = leader(e.inner);
       part.inner = inner_leader == kWorld ? 0 : out_.places[inner_leader].part;
@@ -206,21 +209,22 @@ std::string why_not_conserving(const Model& model) {
   for (const int j : tree.closures) cut[j] = true;
   for (std::size_t j = 0; j < model.joints().size(); ++j) {
     const Joint& joint = model.joints()[j];
-    if (joint.kind == JointKind::Spherical && joint.has_armature())
+    if (joint.facts->is_point() && joint.has_armature())
       return fmt::format("joint '{}' is a ball with rotor inertia, whose energy has no exact discrete form here", joint.name);
-    if (joint.kind == JointKind::Free && (joint.has_passive || joint.has_armature()))
+    if (joint.facts->ball() > 0 && (joint.has_passive || joint.has_armature()))
       return fmt::format("joint '{}' is free and has springs, dampers or rotors: put tendons in their place", joint.name);
     if (!cut[j]) continue;
-    if (joint.kind == JointKind::Screw)
-      return fmt::format("joint '{}' is a screw that closes a loop: its row is not quadratic; cut another joint", joint.name);
-    const bool vectorial = joint.kind == JointKind::Spherical || joint.kind == JointKind::Universal;
+    if (!joint.facts->quadratic())
+      return fmt::format("joint '{}' is a {} that closes a loop: its row is not quadratic; cut another joint", joint.name,
+                         name(joint.kind));
+    const bool vectorial = joint.facts->turning() == Turning::Ball || joint.facts->turning() == Turning::TwoAxes;
     if (joint.has_armature() || (joint.has_passive && vectorial))
       return fmt::format("joint '{}' closes a loop and has {}, as has every other joint that could be cut", joint.name,
                          joint.has_armature() ? "a rotor" : "springs, dampers or stops on more than one angle");
   }
   for (const Coupling& coupling : model.couplings())
     for (const int j : {coupling.joint, coupling.of})
-      if (cut[j] || model.joints()[j].kind == JointKind::Spherical || model.joints()[j].kind == JointKind::Free)
+      if (cut[j] || model.joints()[j].facts->ball() >= 0)
         return fmt::format("coupling '{}' acts on joint '{}', which closes a loop or has no coordinate of its own", coupling.name,
                            model.joints()[j].name);
   return {};

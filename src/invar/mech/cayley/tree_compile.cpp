@@ -11,7 +11,6 @@
 
 #include "invar/base/check.hpp"
 #include "invar/mech/cayley/tree.hpp"
-#include "invar/model/joint/kinds.hpp"
 
 namespace invar::cayley {
 namespace {
@@ -223,29 +222,28 @@ void Tree<G>::compile_joint_ties(int j) {
   const Vec3 none = Vec3::Zero();
   if constexpr (planar(G{})) {
     // Of all rows those that say something in the plane; `across` is perpendicular to the slide, or any direction.
-    const Vec3 along_F = joint.kind == JointKind::Prismatic ? Vec3(F.col(2)) : Vec3(basis_[a].col(0));
+    int slides = 0, axis = -1;
+    for (const Element& e : joint.facts->path())
+      if (e.motion == Element::Motion::Slide) ++slides, axis = e.axis;
+    const Vec3 along_F = slides == 1 ? Vec3(F.col(axis)) : Vec3(basis_[a].col(0));
     const Vec3 across_F = normal_[a].cross(along_F);
     const Vec3 along_M = M * (F.transpose() * along_F);
-    const bool slides = joint.kind == JointKind::Prismatic || joint.kind == JointKind::Planar;
-    if (!slides) add(Sort::Point, none, none);
-    if (joint.kind == JointKind::Prismatic) add(Sort::Along, across_F, none);
-    if (joint.kind == JointKind::Fixed || joint.kind == JointKind::Prismatic) add(Sort::Dot, across_F, along_M);
+    if (slides == 0) add(Sort::Point, none, none);
+    if (slides == 1) add(Sort::Along, across_F, none);
+    if (joint.facts->turning() == Turning::None) add(Sort::Dot, across_F, along_M);
     compile_soft_ties(j, arm_a, arm_b);
     return;
   }
-  const auto axis_kept = [&] { add(Sort::Dot, F.col(0), M.col(2)), add(Sort::Dot, F.col(1), M.col(2)); };
-  const auto attitude_kept = [&] { axis_kept(), add(Sort::Dot, F.col(0), M.col(1)); };
-  switch (joint.kind) {
-    case JointKind::Fixed: add(Sort::Point, none, none), attitude_kept(); break;
-    case JointKind::Revolute: add(Sort::Point, none, none), axis_kept(); break;
-    case JointKind::Universal: add(Sort::Point, none, none), add(Sort::Dot, F.col(2), M.col(0)); break;
-    case JointKind::Spherical: add(Sort::Point, none, none); break;
-    case JointKind::Prismatic: add(Sort::Along, F.col(0), none), add(Sort::Along, F.col(1), none), attitude_kept(); break;
-    case JointKind::Cylindrical: add(Sort::Along, F.col(0), none), add(Sort::Along, F.col(1), none), axis_kept(); break;
-    case JointKind::Planar: add(Sort::Along, F.col(2), none), axis_kept(); break;
-    case JointKind::Screw:
-    case JointKind::Free: break;
-  }
+  // Forms of the facts; three of them on M - F close the point.
+  const auto forms = joint.facts->forms();
+  const bool point = std::count_if(forms.begin(), forms.end(), [](const Form& form) { return !form.b.isZero(0); }) == 3;
+  if (point) add(Sort::Point, none, none);
+  for (const Form& form : forms)
+    for (int i = 0; i < 3; ++i) {
+      if (form.b[i] != 0 && !point) add(Sort::Along, F.col(i), none);
+      for (int k = 0; k < 3; ++k)
+        if (form.A(i, k) != 0) add(Sort::Dot, F.col(i), M.col(k));
+    }
   compile_soft_ties(j, arm_a, arm_b);
 }
 
@@ -256,6 +254,9 @@ void Tree<G>::compile_soft_ties(int j, const Lin& arm_a, const Lin& arm_b) {
   if (!joint.has_passive) return;
   const int a = skeleton_.part_of(joint.parent), b = skeleton_.part_of(joint.child);
   const Mat3 F = skeleton_.axes(joint.parent, joint.X_PF.q), M = skeleton_.axes(joint.child, joint.X_CM.q);
+  int about = 2;
+  for (const Element& e : joint.facts->path())
+    if (e.motion == Element::Motion::Turn) about = e.axis;
   using Sort = typename Tie<G>::Sort;
   const auto add = [&](Sort sort, int k, const Vec3& u_a, const Vec3& u_b) {
     Tie<G> tie{};
@@ -270,20 +271,16 @@ void Tree<G>::compile_soft_ties(int j, const Lin& arm_a, const Lin& arm_b) {
     tie.arm[0] = arm_a, tie.arm[1] = arm_b;
     tie.u[0] = basis_[a].transpose() * u_a, tie.u[1] = basis_[b].transpose() * u_b;
     if constexpr (planar(G{}))
-      tie.n = Ang(F.col(2).dot(normal_[a]));
+      tie.n = Ang(F.col(about).dot(normal_[a]));
     else
-      tie.n = F.col(2);
+      tie.n = F.col(about);
     ties_.push_back(tie);
   };
   const Vec3 none = Vec3::Zero();
-  switch (joint.kind) {
-    case JointKind::Revolute: add(Sort::Turn, 0, F.col(0), M.col(0)); break;
-    case JointKind::Prismatic: add(Sort::Slide, 0, F.col(2), none); break;
-    case JointKind::Cylindrical: add(Sort::Turn, 0, F.col(0), M.col(0)), add(Sort::Slide, 1, F.col(2), none); break;
-    case JointKind::Planar:
-      add(Sort::Slide, 0, F.col(0), none), add(Sort::Slide, 1, F.col(1), none), add(Sort::Turn, 2, F.col(0), M.col(0));
-      break;
-    default: break;
+  for (const Element& e : joint.facts->path()) {
+    if (e.motion == Element::Motion::Slide) add(Sort::Slide, e.freedom, F.col(e.axis), none);
+    const int across = (e.axis + 1) % 3;
+    if (e.motion == Element::Motion::Turn) add(Sort::Turn, e.freedom, F.col(across), M.col(across));
   }
 }
 

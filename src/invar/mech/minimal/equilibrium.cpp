@@ -21,7 +21,6 @@
 #include "invar/mech/scales.hpp"
 #include "invar/mech/tendons.hpp"
 #include "invar/mech/tension.hpp"
-#include "invar/model/joint/kinds.hpp"
 
 namespace invar {
 namespace {
@@ -83,7 +82,7 @@ class Search {
     double longest = 0;
     for (const JointTree::Node& node : tree_.nodes())
       for (int k = 0; k < node.nv; ++k)
-        longest = std::max(longest, std::abs(u[node.v0 + k]) / (turns(node.kind, k) ? 1.0 : tree_.model().length()));
+        longest = std::max(longest, std::abs(u[node.v0 + k]) / (node.facts->turns(k) ? 1.0 : tree_.model().length()));
     if (longest > kLongest) u *= kLongest / longest;
     return u;
   }
@@ -267,7 +266,7 @@ class Rest {
   void add(const Joint& joint, int k, const Evaluation& e) {
     const Passive& passive = joint.passive[static_cast<std::size_t>(k)];
     const double a = e.vdot[joint.v0 + k];
-    double unit = turns(joint.kind, k) ? 1 : scales_.length_at(joint.child), stiffness = passive.stiffness;
+    double unit = joint.turns(k) ? 1 : scales_.length_at(joint.child), stiffness = passive.stiffness;
     if (joint.nq == joint.nv) {
       const double q = e.q[joint.q0 + k];
       unit = std::max(unit, std::abs(q));

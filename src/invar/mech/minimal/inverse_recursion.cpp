@@ -66,7 +66,7 @@ InverseRecursion<S>::InverseRecursion(const JointTree& tree, const VecX& q, cons
     const Joint& joint = model_.joints()[static_cast<std::size_t>(j)];
     JointAt& at = joints_[static_cast<std::size_t>(j)];
     std::copy_n(all_q.data() + joint.q0, joint.nq, at.q);
-    with_kind(joint.kind, [&](auto kind) { kind.rows(at.q, joint.pitch, at.C); });
+    joint.facts->rows(at.q, at.C);
   }
   rows_.setZero(tree.rows());
   rows_rate_.setZero(tree.rows());
@@ -76,15 +76,12 @@ InverseRecursion<S>::InverseRecursion(const JointTree& tree, const VecX& q, cons
 template <class S>
 void InverseRecursion<S>::face(const Joint& joint, JointAt& at) const {
   Columns motion, dual;
-  with_kind(joint.kind, [&](auto kind) {
-    kind.motion(at.q, joint.pitch, motion);
-    kind.dual(at.q, joint.pitch, dual);
-  });
+  joint.facts->motion(at.q, motion), joint.facts->dual(at.q, dual);
   at.columns = motion.template cast<S>();
   at.dual = dual.template cast<S>();
   at.bias.setZero();
   at.across.setZero();
-  if (joint.kind != JointKind::Universal) return;
+  if (joint.facts->steady()) return;
   const Vec3 x = motion.col(1).template head<3>(), y = Vec3::UnitZ().cross(x);
   const V3 moved_x = x.template cast<S>() + at.u[0] * y.template cast<S>();
   at.columns.col(1).template head<3>() = moved_x;
@@ -117,7 +114,7 @@ void InverseRecursion<S>::place_node(const JointTree::Node& n, const Vector& u, 
     V += at.v[k] * at.columns.col(k);
     A += at.a[k] * at.columns.col(k);
   }
-  const Pose X = with_kind(n.kind, [&](auto kind) { return kind.pose(at.q, n.pitch); });
+  const Pose X = n.facts->pose(at.q);
   const M3 R_FM = moved<S>(X.R(), displacement.template head<3>());
   const V3 p_FM = X.p.template cast<S>() + displacement.template tail<3>();
 
@@ -164,7 +161,7 @@ void InverseRecursion<S>::measure(int j) {
   const V3 arm_parent = at.P - parent.p;
 
   // Displacement from the value of its own coordinates.
-  const Pose X = with_kind(joint.kind, [&](auto kind) { return kind.pose(at.q, joint.pitch); });
+  const Pose X = joint.facts->pose(at.q);
   const M3 turn = at.R_F.transpose() * R_M * X.R().transpose().template cast<S>();
   V6 displacement, V, A;
   displacement << S(0.5) * (turn(2, 1) - turn(1, 2)), S(0.5) * (turn(0, 2) - turn(2, 0)), S(0.5) * (turn(1, 0) - turn(0, 1)),
@@ -195,7 +192,7 @@ void InverseRecursion<S>::measure(int j) {
 template <class S>
 typename InverseRecursion<S>::V6 InverseRecursion<S>::row(const Joint& joint, const JointAt& at, Eigen::Index k) const {
   V6 out = at.C.row(k).transpose().template cast<S>();
-  if (joint.kind == JointKind::Universal && k == 0) out.template head<3>() = at.across;
+  if (!joint.facts->steady() && k == 0) out.template head<3>() = at.across;
   return out;
 }
 

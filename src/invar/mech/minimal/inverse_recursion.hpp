@@ -11,7 +11,7 @@ namespace invar {
 ///
 /// Displacements enter through the law of joints, d/dt X_FM = S q': X_FM moves by the twist S u, a ball's attitude by exp(u) from
 /// the left. Of all kinds only the second axis x of a universal joint moves in F, by u_0 e_z × x. So dual numbers need the
-/// joints' faces for values only.
+/// joints' facts for values only.
 template <class S>
 class InverseRecursion {
  public:

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "invar/mech/kinematics.hpp"
+#include "invar/model/joint/table.hpp"
 
 namespace invar {
 namespace {
@@ -22,7 +23,7 @@ std::vector<int> independent_of(const Model& model) {
 std::vector<bool> holding(const Model& model, const std::vector<int>& freedoms) {
   std::vector<bool> out;
   for (const Joint& joint : model.joints())
-    out.push_back((joint.kind == JointKind::Prismatic && !joint.cut) ||
+    out.push_back((joint.facts->is_slide() && !joint.cut) ||
                   std::any_of(freedoms.begin(), freedoms.end(), [&](int f) { return f >= joint.v0 && f < joint.v0 + joint.nv; }));
   return out;
 }
@@ -31,10 +32,10 @@ std::vector<JointNode> nodes_of(const Model& model, const SpanningTree& tree) {
   std::vector<JointNode> out;
   int nq = 0, nv = 0;
   for (const TreeNode& t : tree.nodes) {
-    JointNode n{t.body, t.inner, t.joint, t.reversed, JointKind::Free, 0, nq, nv, 7, 6};
+    JointNode n{t.body, t.inner, t.joint, t.reversed, facts_of(JointKind::Free).get(), nq, nv, 7, 6};
     if (t.joint >= 0) {
       const Joint& joint = model.joints()[static_cast<std::size_t>(t.joint)];
-      n.kind = joint.kind, n.pitch = joint.pitch, n.nq = joint.nq, n.nv = joint.nv;
+      n.facts = joint.facts.get(), n.nq = joint.nq, n.nv = joint.nv;
     }
     nq += n.nq, nv += n.nv;
     out.push_back(n);
@@ -56,7 +57,7 @@ JointTree::JointTree(const Model& model, const std::vector<int>& independent)
     const Node& n = nodes_[i];
     for (int k = 0; k < n.nv; ++k) {
       node_of_freedom_.push_back(static_cast<int>(i));
-      turning_.push_back(turns(n.kind, k));
+      turning_.push_back(n.facts->turns(k));
       const int of_model = n.joint < 0 ? -1 : model.joints()[static_cast<std::size_t>(n.joint)].v0 + k;
       wanted_.push_back(of_model >= 0 && std::find(independent.begin(), independent.end(), of_model) != independent.end());
       independent_.push_back(n.v0 + k);
@@ -107,10 +108,9 @@ void JointTree::move_node(const Node& n, const VecX& from, const double* u, VecX
     const Quat r = turned(q, Vec3(w[0], w[1], w[2]));
     to.segment<4>(at) << r.w(), r.x(), r.y(), r.z();
   };
-  if (n.kind == JointKind::Spherical) return turn(n.q0, u);
-  const int plain = n.kind == JointKind::Free ? 3 : n.nq;
+  const int ball = n.facts->ball(), plain = ball < 0 ? n.nq : ball;
   for (int k = 0; k < plain; ++k) to[n.q0 + k] = from[n.q0 + k] + u[k];
-  if (n.kind == JointKind::Free) turn(n.q0 + 3, u + 3);
+  if (ball >= 0) turn(n.q0 + ball, u + ball);
 }
 
 void JointTree::retract(const VecX& from, const VecX& u, VecX& to) const {
@@ -131,7 +131,7 @@ void JointTree::move(const std::vector<int>& freedoms, const VecX& by, VecX& q) 
 void JointTree::pull(const VecX& u, const VecX& v, VecX& u_dot) const {
   u_dot = v;
   for (const Node& n : nodes_) {
-    const int at = n.kind == JointKind::Spherical ? n.v0 : (n.kind == JointKind::Free ? n.v0 + 3 : -1);
+    const int at = n.facts->ball() < 0 ? -1 : n.v0 + n.facts->ball();
     if (at >= 0) u_dot.segment<3>(at).noalias() = dexp_inv_so3(u.segment<3>(at)) * v.segment<3>(at);
   }
 }

@@ -172,8 +172,8 @@ void LoopBlock::find_pin(const JointTree& tree) {
   for (std::size_t r = 0; r < kept(); ++r)
     if (rows_[r].row.which < 0 || rows_[r].terms[0].cut != cut) return;
   for (const int d : dependent_) {
-    const JointKind kind = tree.nodes()[tree.node_of_freedom(d)].kind;
-    if (kind != JointKind::Revolute && kind != JointKind::Prismatic) return;
+    const Facts& facts = *tree.nodes()[tree.node_of_freedom(d)].facts;
+    if (!facts.is_turn() && !facts.is_slide()) return;
   }
   pin_ = cut;
 }
@@ -224,10 +224,10 @@ void LoopBlock::place(const JointTree& tree, const VecX& q) {
   for (Element& e : elements_) {
     const JointNode& n = tree.nodes()[e.node];
     const Pose A = from(e.inner);
-    if (n.nv == 1) {  // about or along z, which both frames share
+    if (n.facts->on_z()) {  // which both frames share
       const double sign = n.reversed ? -1 : 1, value = sign * q[n.q0];
-      const bool turning = n.kind != JointKind::Prismatic;
-      const double lead = n.kind == JointKind::Prismatic ? 1 : (n.kind == JointKind::Screw ? n.pitch : 0);
+      const bool turning = n.facts->turns(0);
+      const double lead = n.facts->steady_motion()(5, 0);
       const Vec3 z = z_axis(A.q);
       e.outer = {turning ? about_its_z(A.q, value) : A.q, A.p + (lead * value) * z};
       screws_[d++] = {(turning ? sign : 0.0) * z, (sign * lead) * z, e.outer.p};
@@ -235,10 +235,7 @@ void LoopBlock::place(const JointTree& tree, const VecX& q) {
     }
     Pose X;
     Columns S;
-    with_kind(n.kind, [&](auto kind) {
-      X = kind.pose(q.data() + n.q0, n.pitch);
-      kind.motion(q.data() + n.q0, n.pitch, S);
-    });
+    X = n.facts->pose(q.data() + n.q0), n.facts->motion(q.data() + n.q0, S);
     e.outer = joined(A, n.reversed ? X.inverse() : X);
     const Quat& q_WF = n.reversed ? e.outer.q : A.q;
     const Vec3& point = n.reversed ? A.p : e.outer.p;
@@ -256,7 +253,7 @@ void LoopBlock::joint_rows(const JointTree& tree, std::size_t first, std::size_t
   const Cut& cut = cuts_[static_cast<std::size_t>(rows_[first].terms[0].cut)];
   const Joint& joint = tree.model().joints()[static_cast<std::size_t>(cut.joint)];
   const Mat3 R = cut.F.q.toRotationMatrix();
-  if (joint.kind == JointKind::Spherical) {
+  if (joint.facts->is_point()) {
     for (std::size_t r = first; r < last; ++r) {
       Term& term = rows_[r].terms[0];
       term.factor = 1, term.w = Vec3::Zero(), term.v = R.col(rows_[r].row.which);
@@ -268,12 +265,9 @@ void LoopBlock::joint_rows(const JointTree& tree, std::size_t first, std::size_t
   double q[7] = {};
   Rows C;
   Vec6 error;
-  with_kind(joint.kind, [&](auto kind) {
-    kind.measure(X, joint.pitch, q);
-    kind.rows(q, joint.pitch, C);
-    const Pose nearest = kind.pose(q, joint.pitch);
-    error << log_so3(X.q * nearest.q.conjugate()), X.p - nearest.p;
-  });
+  joint.facts->measure(X, q), joint.facts->rows(q, C);
+  const Pose nearest = joint.facts->pose(q);
+  error << log_so3(X.q * nearest.q.conjugate()), X.p - nearest.p;
   for (std::size_t r = first; r < last; ++r) {
     const Vec6 row = C.row(rows_[r].row.which).transpose();
     const double size = row_size(row, length_);
@@ -291,12 +285,9 @@ double LoopBlock::side_of_coupling(const JointTree& tree, Term& term, int j, int
   const Cut& cut = cuts_[static_cast<std::size_t>(term.cut)];
   double measured[7] = {};
   Columns dual;
-  with_kind(joint.kind, [&](auto kind) {
-    kind.measure(within(cut.F, cut.M), joint.pitch, measured);
-    kind.dual(measured, joint.pitch, dual);
-  });
+  joint.facts->measure(within(cut.F, cut.M), measured), joint.facts->dual(measured, dual);
   term.w = cut.F.q * Vec3(dual.col(freedom).head<3>()), term.v = cut.F.q * Vec3(dual.col(freedom).tail<3>());
-  return winds(joint.kind, freedom) ? nearest_turn(measured[freedom], wound[joint.v0 + freedom]) : measured[freedom];
+  return joint.winds(freedom) ? nearest_turn(measured[freedom], wound[joint.v0 + freedom]) : measured[freedom];
 }
 
 void LoopBlock::coupling_row(const JointTree& tree, std::size_t row, const VecX& q, const VecX& wound) {
@@ -304,7 +295,7 @@ void LoopBlock::coupling_row(const JointTree& tree, std::size_t row, const VecX&
   Term &driven = rows_[row].terms[0], &driving = rows_[row].terms[1];
   const double value = side_of_coupling(tree, driven, c.joint, c.freedom, q, wound);
   const Driven p = driven_by(c, side_of_coupling(tree, driving, c.of, c.of_freedom, q, wound));
-  const double unit = turns(tree.model().joints()[static_cast<std::size_t>(c.joint)].kind, c.freedom) ? length_ : 1.0;
+  const double unit = tree.model().joints()[static_cast<std::size_t>(c.joint)].turns(c.freedom) ? length_ : 1.0;
   driven.factor = unit, driving.factor = -unit * p.slope;
   residual_[static_cast<Eigen::Index>(row)] = unit * (value - p.value);
 }
@@ -370,7 +361,7 @@ bool LoopBlock::by_ruler_and_compass(const JointTree& tree, const Bodies& bodies
   const Joint& joint = model.joints()[static_cast<std::size_t>(cut.joint)];
   std::array<closed_form::Freedom, 3> f;
   for (std::size_t d = 0; d < dependent_.size(); ++d) {
-    const bool turning = tree.nodes()[elements_[d].node].kind == JointKind::Revolute;
+    const bool turning = tree.nodes()[elements_[d].node].facts->is_turn();
     const ScrewAxis s = tree.screw(dependent_[d]);
     f[d] = {turning ? s.w : s.v, s.point, turning, cut.sides[d]};
   }

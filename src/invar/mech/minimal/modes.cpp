@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "invar/model/joint/kinds.hpp"
-
 namespace invar {
 namespace {
 
@@ -23,7 +21,7 @@ MatX turning(const JointTree& tree, const Balance& b) {
   MatX out = MatX::Zero(b.E.cols(), b.E.cols());
   MatX all = MatX::Zero(tree.nv(), b.E.cols());
   for (const JointTree::Node& n : tree.nodes()) {
-    const int at = n.kind == JointKind::Spherical ? n.v0 : (n.kind == JointKind::Free ? n.v0 + 3 : -1);
+    const int at = n.facts->ball() < 0 ? -1 : n.v0 + n.facts->ball();
     if (at >= 0) all.middleRows<3>(at) = hat(b.v.segment<3>(at)) * b.E.middleRows<3>(at);
   }
   for (Eigen::Index i = 0; i < out.rows(); ++i) out.row(i) = all.row(tree.independent()[static_cast<std::size_t>(i)]);
@@ -39,10 +37,10 @@ void finish(const JointTree& tree, const Balance& b, Mode& mode) {
     if (std::abs(entry) / unit > std::abs(largest) * (1 + 1e-9)) largest = entry / unit;
   };
   for (const Joint& joint : model.joints())
-    for (int k = 0; k < joint.nv; ++k) look(mode.joints[joint.v0 + k], turns(joint.kind, k) ? 1.0 : model.length());
+    for (int k = 0; k < joint.nv; ++k) look(mode.joints[joint.v0 + k], joint.turns(k) ? 1.0 : model.length());
   const Eigen::VectorXcd all = b.E * mode.shape;
   for (const JointTree::Node& node : tree.nodes())
-    for (int k = 0; node.joint < 0 && k < node.nv; ++k) look(all[node.v0 + k], turns(node.kind, k) ? 1.0 : model.length());
+    for (int k = 0; node.joint < 0 && k < node.nv; ++k) look(all[node.v0 + k], node.facts->turns(k) ? 1.0 : model.length());
   if (largest == 0.0) return;
   mode.joints /= largest;
   mode.shape /= largest;

@@ -76,11 +76,8 @@ class Chain {
     const Pose X = joint_pose(model, j, motion.bodies(), twist);
     double q[7] = {}, v[6] = {};
     Columns dual;
-    with_kind(joint.kind, [&](auto kind) {
-      kind.measure(X, joint.pitch, q);
-      kind.dual(q, joint.pitch, dual);
-      kind.rows(q, joint.pitch, C_);
-    });
+    joint.facts->measure(X, q);
+    joint.facts->dual(q, dual), joint.facts->rows(q, C_);
     Vec6 V;
     V << twist.angular, twist.linear;
     for (int k = 0; k < joint.nv; ++k) v[k] = dual.col(k).dot(V);

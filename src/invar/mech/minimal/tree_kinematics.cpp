@@ -100,9 +100,9 @@ void TreeKinematics::refresh() {
     const double sign = n.reversed ? -1 : 1;
     k.d = triple(X_in.p - com(model_, n.inner < 0 ? kWorld : nodes_[static_cast<std::size_t>(n.inner)].body));
     k.c = triple(com(model_, n.body) - X_out.p);
-    k.turns = n.kind == JointKind::Revolute || n.kind == JointKind::Screw;
-    k.axial = k.turns || n.kind == JointKind::Fixed || n.kind == JointKind::Prismatic;
-    k.lead = n.kind == JointKind::Prismatic ? 1 : (n.kind == JointKind::Screw ? joint.pitch : 0);
+    k.axial = n.nv == 0 || n.facts->on_z();
+    k.turns = n.nv == 1 && n.facts->turns(0);
+    k.lead = k.axial && n.nv == 1 ? n.facts->steady_motion()(5, 0) : 0;
     k.at_zero = turn(normalized(X_in.q * X_out.q.conjugate()));
     k.quarter = turn(normalized(X_in.q * Quat(0, 0, 0, sign) * X_out.q.conjugate()));
     k.axis = triple(sign * (X_in.q * Vec3::UnitZ()));
@@ -147,10 +147,7 @@ void TreeKinematics::place_other(std::size_t i, const double* q) {
   const Joint& joint = model_.joints()[static_cast<std::size_t>(n.joint)];
   Pose X;
   Columns S;
-  with_kind(n.kind, [&](auto kind) {
-    X = kind.pose(q, n.pitch);
-    kind.motion(q, n.pitch, S);
-  });
+  X = n.facts->pose(q), n.facts->motion(q, S);
   const Pose &X_in = n.reversed ? joint.X_CM : joint.X_PF, &X_out = n.reversed ? joint.X_PF : joint.X_CM;
   const Quat carried = Quat(in.q.w, in.q.x, in.q.y, in.q.z) * X_in.q;  // F, or M where the joint is reversed
   const Quat q_WF = n.reversed ? carried * X.q.conjugate() : carried;
@@ -185,7 +182,7 @@ void TreeKinematics::move(std::size_t i, const VecX& v, Bodies& out) {
   const Placed& in = s.placed[static_cast<std::size_t>(s.constants[i].inner)];
   Placed& at = s.placed[i + 1];
   V w = in.w, u = in.v + cross(in.w, at.arm_in);
-  if (n.kind == JointKind::Revolute) {
+  if (n.facts->is_turn()) {
     w += v[n.v0] * s.w[static_cast<std::size_t>(n.v0)];
   } else {
     for (int k = n.v0; k < n.v0 + n.nv; ++k) {

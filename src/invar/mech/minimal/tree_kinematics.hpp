@@ -4,18 +4,16 @@
 
 #include "invar/mech/bodies.hpp"
 #include "invar/mech/spanning_tree.hpp"
-#include "invar/model/joint/kinds.hpp"
 
 namespace invar {
 
 /// A body of the spanning tree with the joint that carries it, and where its coordinates and freedoms lie in q and v of the tree.
 /// A floating root is carried by Free, with M at its centre of mass.
 struct JointNode {
-  int body, inner;  ///< body of the model; node it hangs on, -1: ground
-  int joint;        ///< of the model; -1: floats
-  bool reversed;    ///< the joint's child is the inner body
-  JointKind kind;
-  double pitch;
+  int body, inner;     ///< body of the model; node it hangs on, -1: ground
+  int joint;           ///< of the model; -1: floats
+  bool reversed;       ///< the joint's child is the inner body
+  const Facts* facts;  ///< of its joint; of a free one where it floats
   int q0, v0, nq, nv;
 };
 

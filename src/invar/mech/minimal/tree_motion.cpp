@@ -14,16 +14,15 @@ namespace invar {
 
 Columns motion_rate(const Joint& joint, const double* q, const double* u) {
   Columns out = Columns::Zero(6, joint.nv);
-  with_kind(joint.kind, [&](auto kind) {
-    double w[6] = {};
-    for (int k = 0; k < joint.nv; ++k) {
-      w[k] = 1;
-      out.col(k) = kind.bias(q, w);
-      w[k] = 0;
-      out.col(k) -= kind.bias(q, w);
-      w[k] = u[k];
-    }
-  });
+  if (joint.facts->steady()) return out;
+  double w[6] = {};
+  for (int k = 0; k < joint.nv; ++k) {
+    w[k] = 1;
+    out.col(k) = joint.facts->bias(q, w);
+    w[k] = 0;
+    out.col(k) -= joint.facts->bias(q, w);
+    w[k] = u[k];
+  }
   return out;
 }
 
@@ -89,10 +88,7 @@ void TreeMotion::place_joint(const JointTree::Node& n, const VecX& q, const VecX
       n.inner < 0 ? Carrier{} : frames_[static_cast<std::size_t>(tree_.nodes()[static_cast<std::size_t>(n.inner)].body)];
   Pose X;
   Columns S;
-  with_kind(n.kind, [&](auto kind) {
-    X = kind.pose(q.data() + n.q0, n.pitch);
-    kind.motion(q.data() + n.q0, n.pitch, S);
-  });
+  X = n.facts->pose(q.data() + n.q0), n.facts->motion(q.data() + n.q0, S);
   const Pose &X_in = n.reversed ? joint.X_CM : joint.X_PF, &X_out = n.reversed ? joint.X_PF : joint.X_CM;
   const Quat carried = inner.X.q * X_in.q;  // F, or M where the joint is reversed
   const Quat q_WF = n.reversed ? carried * X.q.conjugate() : carried;

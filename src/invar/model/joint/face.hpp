@@ -6,14 +6,14 @@
 
 namespace invar {
 
-/// What every joint kind shows of itself, all in the axes of F and at the origin of M (the joint point):
+/// What a joint shows of itself, all in the axes of F and at the origin of M (the joint point):
 ///   pose      X_FM as a function of the coordinates q
 ///   measure   the coordinates of the nearest admissible pose
 ///   motion    V_FM = S v, columns (angular; linear)
 ///   bias      Ṡ v as seen from F
 ///   rows      C V_FM = 0, rows orthonormal except for screws (see there)
 ///   dual      the wrench of unit effort on each freedom: dualᵀ S = 1, so v = dualᵀ V_FM and power = effort · v
-/// Laws: C S = 0; dualᵀ S = 1; measure(pose(q)) = q; d/dt pose = S v. Tested for every kind by expect_joint().
+/// Laws: C S = 0; dualᵀ S = 1; measure(pose(q)) = q; d/dt pose = S v. Tested for every kind in tests/laws/facts_test.cpp.
 using Columns = Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::ColMajor, 6, 6>;
 using Rows = Eigen::Matrix<double, Eigen::Dynamic, 6, Eigen::ColMajor, 6, 6>;
 

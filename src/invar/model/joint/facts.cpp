@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "invar/model/joint/facts.hpp"
 
+#include <algorithm>
+
 #include "invar/base/check.hpp"
+#include "invar/model/joint/motion.hpp"
 
 namespace invar {
 namespace {
@@ -48,7 +51,12 @@ std::string Facts::order_of_freedoms() const {
   return out;
 }
 
-Path&& Path::add(Motion motion, Axis axis, int freedom, double factor, const char* label) && {
+bool Facts::on_z() const {
+  return nv_ == 1 &&
+         std::all_of(path().begin(), path().end(), [](const Element& e) { return e.motion != Motion::Ball && e.axis == 2; });
+}
+
+FactsOf&& FactsOf::add(Motion motion, Axis axis, int freedom, double factor, const char* label) && {
   static constexpr const char* kAlong[] = {"along x", "along y", "along z"};
   static constexpr const char* kAbout[] = {"about x", "about y", "about z"};
   INVAR_CHECK(facts_.elements_ < Facts::kElements && facts_.ball_ < 0,
@@ -68,14 +76,14 @@ Path&& Path::add(Motion motion, Axis axis, int freedom, double factor, const cha
   return std::move(*this);
 }
 
-Path&& Path::form(const Form& form) && {
+FactsOf&& FactsOf::form(const Form& form) && {
   INVAR_CHECK(facts_.form_count_ < Facts::kForms, "two bodies allow at most six conditions");
   facts_.forms_[static_cast<std::size_t>(facts_.form_count_++)] = form;
   return std::move(*this);
 }
 
 // The turns alone, in their order.
-void Path::find_turning() {
+void FactsOf::find_turning() {
   std::array<Element, Facts::kElements> turn{};
   std::size_t n = 0;
   for (const Element& e : facts_.path())
@@ -98,7 +106,7 @@ void Path::find_turning() {
     facts_.turning_ = Turning::Other;
 }
 
-void Path::generate_forms() {
+void FactsOf::generate_forms() {
   bool slides[3] = {}, plain = true, turned = false;
   std::array<int, Facts::kFreedoms> used{};
   std::array<int, 3> axis{};
@@ -125,7 +133,7 @@ void Path::generate_forms() {
   if (facts_.turning_ == Turning::TwoAxes) add(meeting(axis[0], axis[1]));
 }
 
-Facts Path::facts() && {
+Facts FactsOf::facts() && {
   if (!facts_.has_path_) {
     INVAR_CHECK(facts_.elements_ == 0 && facts_.form_count_ > 0, "a joint without a path is its forms");
     facts_.steady_ = false;
@@ -135,6 +143,7 @@ Facts Path::facts() && {
   std::array<int, Facts::kFreedoms> used{};
   for (const Element& e : facts_.path()) {
     facts_.steady_ = facts_.steady_ && !moved;
+    facts_.slides_first_ = facts_.slides_first_ && !(moved && e.motion == Motion::Slide);
     moved = moved || e.motion != Motion::Slide;
     ++used[static_cast<std::size_t>(e.freedom)];
   }
@@ -143,6 +152,15 @@ Facts Path::facts() && {
       facts_.winds_[static_cast<std::size_t>(e.freedom)] = true;
   find_turning();
   if (facts_.form_count_ == 0) generate_forms();
+  if (facts_.steady_) {
+    double q[7] = {};
+    if (facts_.ball_ >= 0) q[facts_.ball_] = 1;
+    const PathMotion<double> at(facts_, q, nullptr);
+    at.columns(facts_, facts_.motion_);
+    const PathRows<double> across(facts_, at);
+    across.duals(facts_, facts_.dual_);
+    across.matrix(facts_.rows_);
+  }
   return facts_;
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "invar/geom/vector.hpp"
+#include "invar/model/joint/face.hpp"
 
 namespace invar {
 
@@ -49,6 +49,15 @@ class Facts {
   /// neither: see quadratic().
   std::span<const Form> forms() const { return {forms_.data(), static_cast<std::size_t>(form_count_)}; }
 
+  /// X_FM, and the coordinates of the nearest admissible pose, angles that wind on the turn next to zero.
+  Pose pose(const double* q) const;
+  void measure(const Pose& X_FM, double* q) const;
+  /// As face.hpp says, axes of F, at the origin of M: V = S v, Ṡ v, C V = 0, and wrenches of unit efforts.
+  void motion(const double* q, Columns& S) const;
+  Vec6 bias(const double* q, const double* v) const;
+  void rows(const double* q, Rows& C) const;
+  void dual(const double* q, Columns& D) const;
+
   int nv() const { return nv_; }
   int nq() const { return nv_ + (ball_ >= 0 ? 1 : 0); }
   /// Conditions that it puts on two bodies.
@@ -57,8 +66,20 @@ class Facts {
   bool has_path() const { return has_path_; }
   /// Forms stand for all of its conditions.
   bool quadratic() const { return form_count_ == rows(); }
-  /// Motion, rows and dual are the same at all coordinates, and rates cause no acceleration by themselves.
+  /// Motion, rows and duals are the same at all coordinates, these, and rates cause no acceleration by themselves.
   bool steady() const { return steady_; }
+  const Columns& steady_motion() const { return motion_; }
+  const Columns& steady_dual() const { return dual_; }
+  const Rows& steady_rows() const { return rows_; }
+  /// What fast kernels are made for: one turn, one slide, a ball at a point, and nothing else.
+  bool is_turn() const { return is_only(Element::Motion::Turn); }
+  bool is_slide() const { return is_only(Element::Motion::Slide); }
+  bool is_point() const { return is_only(Element::Motion::Ball); }
+  bool is_free() const { return nv_ == 6; }
+  /// One freedom, which turns about z, slides along z, or both.
+  bool on_z() const;
+  /// No slide follows a turn: where M is does not depend on how it is turned.
+  bool slides_first() const { return slides_first_; }
   Turning turning() const { return turning_; }
 
   bool turns(int k) const { return turns_[static_cast<std::size_t>(k)]; }
@@ -76,7 +97,8 @@ class Facts {
   int axes() const { return axes_; }
 
  private:
-  friend class Path;
+  friend class FactsOf;
+  bool is_only(Element::Motion motion) const { return elements_ == 1 && path_[0].motion == motion; }
 
   const char* word_ = "";
   std::array<Element, kElements> path_{};
@@ -84,41 +106,43 @@ class Facts {
   std::array<const char*, kFreedoms> labels_{};
   std::array<bool, kFreedoms> turns_{}, winds_{};
   int elements_ = 0, form_count_ = 0, nv_ = 0, ball_ = -1, axes_ = 0;
-  bool has_path_ = true, steady_ = true;
+  bool has_path_ = true, steady_ = true, slides_first_ = true;
   Turning turning_ = Turning::None;
+  Columns motion_, dual_;
+  Rows rows_;
 };
 
 enum class Axis : std::uint8_t { X, Y, Z };
 
-/// Writes facts down: Path("universal").axes(2).turn(Axis::Z, 0, "angle about axis").turn(Axis::X, 1, "angle about
+/// Writes facts down: FactsOf("universal").axes(2).turn(Axis::Z, 0, "angle about axis").turn(Axis::X, 1, "angle about
 /// axis2").facts().
-class Path {
+class FactsOf {
  public:
-  explicit Path(const char* word) { facts_.word_ = word; }
+  explicit FactsOf(const char* word) { facts_.word_ = word; }
 
-  Path&& axes(int n) && { return facts_.axes_ = n, std::move(*this); }
-  Path&& turn(Axis axis, int freedom, const char* label = nullptr) && {
+  FactsOf&& axes(int n) && { return facts_.axes_ = n, std::move(*this); }
+  FactsOf&& turn(Axis axis, int freedom, const char* label = nullptr) && {
     return std::move(*this).add(Element::Motion::Turn, axis, freedom, 1, label);
   }
-  Path&& slide(Axis axis, int freedom, const char* label = nullptr) && {
+  FactsOf&& slide(Axis axis, int freedom, const char* label = nullptr) && {
     return std::move(*this).add(Element::Motion::Slide, axis, freedom, 1, label);
   }
   /// Moved by a freedom that moves other elements as well.
-  Path&& turn(Axis axis, int freedom, double factor) && {
+  FactsOf&& turn(Axis axis, int freedom, double factor) && {
     return std::move(*this).add(Element::Motion::Turn, axis, freedom, factor, nullptr);
   }
-  Path&& slide(Axis axis, int freedom, double factor) && {
+  FactsOf&& slide(Axis axis, int freedom, double factor) && {
     return std::move(*this).add(Element::Motion::Slide, axis, freedom, factor, nullptr);
   }
-  Path&& ball(int first_freedom) && { return std::move(*this).add(Element::Motion::Ball, Axis::X, first_freedom, 1, nullptr); }
-  Path&& form(const Form& form) &&;
+  FactsOf&& ball(int first_freedom) && { return std::move(*this).add(Element::Motion::Ball, Axis::X, first_freedom, 1, nullptr); }
+  FactsOf&& form(const Form& form) &&;
   /// There is no path: forms alone.
-  Path&& none() && { return facts_.has_path_ = false, std::move(*this); }
+  FactsOf&& none() && { return facts_.has_path_ = false, std::move(*this); }
 
   Facts facts() &&;
 
  private:
-  Path&& add(Element::Motion motion, Axis axis, int freedom, double factor, const char* label) &&;
+  FactsOf&& add(Element::Motion motion, Axis axis, int freedom, double factor, const char* label) &&;
   void find_turning();
   void generate_forms();
 

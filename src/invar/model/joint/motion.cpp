@@ -77,64 +77,93 @@ void measure_turns(const Facts& facts, const Quat& R, double* q) {
   }
 }
 
-}  // namespace
-
-Pose pose(const Facts& facts, const double* q) {
-  const Walk at(facts, q, nullptr);
-  return {normalized(Quat(at.R)), at.p};
+// Slides along axes of F. One that shares its freedom with a turn tells how many turns that is.
+void measure_slides(const Facts& facts, const Vec3& p, double* q) {
+  for (const Element& e : facts.path()) {
+    if (e.motion != Motion::Slide) return;
+    if (!facts.turns(e.freedom)) {
+      q[e.freedom] = p[e.axis] / e.factor;
+    } else if (e.factor != 0) {
+      const double turn = 2 * std::numbers::pi;
+      q[e.freedom] += turn * std::round((p[e.axis] / e.factor - q[e.freedom]) / turn);
+    }
+  }
 }
 
-void measure(const Facts& facts, const Pose& X_FM, double* q) {
-  for (int k = 0; k < facts.nq(); ++k) q[k] = 0;
-  if (facts.ball() >= 0) q[facts.ball()] = 1;
-  measure_turns(facts, X_FM.q, q);
+}  // namespace
+
+Pose Facts::pose(const double* q) const {
+  if (!slides_first() || turning() == Turning::Other) {
+    const Walk at(*this, q, nullptr);
+    return {normalized(Quat(at.R)), at.p};
+  }
+  Pose out;
+  bool turned = false;
+  for (const Element& e : path()) {
+    const double x = e.motion == Motion::Ball ? 0 : e.factor * q[e.freedom];
+    const double* c = q + e.freedom;
+    switch (e.motion) {
+      case Motion::Slide: out.p[e.axis] += x; break;
+      case Motion::Turn: out.q = turned ? out.q * about(e.axis, x) : about(e.axis, x); break;
+      case Motion::Ball: out.q = normalized(Quat(c[0], c[1], c[2], c[3])); break;
+    }
+    turned = turned || e.motion == Motion::Turn;
+  }
+  return out;
+}
+
+void Facts::measure(const Pose& X_FM, double* q) const {
+  for (int k = 0; k < nq(); ++k) q[k] = 0;
+  if (ball() >= 0) q[ball()] = 1;
+  measure_turns(*this, X_FM.q, q);
+  if (slides_first() && turning() != Turning::Other) {
+    measure_slides(*this, X_FM.p, q);
+    return;
+  }
   // Slides enter p linearly, once the turns are known. One that shares its freedom with a turn tells its number of turns.
-  const Walk turned(facts, q, nullptr);
+  const Walk turned(*this, q, nullptr);
   Vec3 left = X_FM.p - turned.p;
-  const PathRows<double> at(facts, turned);
-  for (int k = 0; k < facts.nv(); ++k)
-    if (!facts.turns(k)) q[k] = at.dual_linear[static_cast<std::size_t>(k)].dot(left);
-  for (const Element& e : facts.path()) {
-    if (e.motion != Motion::Slide || !facts.turns(e.freedom)) continue;
-    left = X_FM.p - Walk(facts, q, nullptr).p;
+  const PathRows<double> at(*this, turned);
+  for (int k = 0; k < nv(); ++k)
+    if (!turns(k)) q[k] = at.dual_linear[static_cast<std::size_t>(k)].dot(left);
+  for (const Element& e : path()) {
+    if (e.motion != Motion::Slide || !turns(e.freedom)) continue;
+    left = X_FM.p - Walk(*this, q, nullptr).p;
     double factor = 0;
-    for (const Element& t : facts.path())
+    for (const Element& t : path())
       if (t.motion == Motion::Turn && t.freedom == e.freedom) factor += t.factor;
     const double turn = 2 * std::numbers::pi / factor;
     q[e.freedom] += turn * std::round(left.dot(turned.R.col(e.axis)) / (e.factor * turn));
   }
 }
 
-void motion(const Facts& facts, const double* q, Columns& S) {
-  const Walk at(facts, q, nullptr);
-  S.resize(6, facts.nv());
-  for (int k = 0; k < facts.nv(); ++k)
-    S.col(k) << at.angular[static_cast<std::size_t>(k)], at.linear[static_cast<std::size_t>(k)];
+void Facts::motion(const double* q, Columns& S) const {
+  if (steady_)
+    S = motion_;
+  else
+    Walk(*this, q, nullptr).columns(*this, S);
 }
 
-Vec6 bias(const Facts& facts, const double* q, const double* v) {
-  const Walk at(facts, q, v);
-  Vec6 out;
+Vec6 Facts::bias(const double* q, const double* v) const {
+  Vec6 out = Vec6::Zero();
+  if (steady_) return out;
+  const Walk at(*this, q, v);
   out << at.alpha, at.a;
   return out;
 }
 
-void rows(const Facts& facts, const double* q, Rows& C) {
-  if (!facts.has_path()) {
-    C.resize(0, 6);
-    return;
-  }
-  const PathRows<double> at(facts, Walk(facts, q, nullptr));
-  C.resize(at.rows, 6);
-  for (int i = 0; i < at.rows; ++i)
-    C.row(i) << at.row_angular[static_cast<std::size_t>(i)].transpose(), at.row_linear[static_cast<std::size_t>(i)].transpose();
+void Facts::rows(const double* q, Rows& C) const {
+  if (steady_)
+    C = rows_;
+  else
+    PathRows<double>(*this, Walk(*this, q, nullptr)).matrix(C);
 }
 
-void dual(const Facts& facts, const double* q, Columns& D) {
-  const PathRows<double> at(facts, Walk(facts, q, nullptr));
-  D.resize(6, facts.nv());
-  for (int k = 0; k < facts.nv(); ++k)
-    D.col(k) << at.dual_angular[static_cast<std::size_t>(k)], at.dual_linear[static_cast<std::size_t>(k)];
+void Facts::dual(const double* q, Columns& D) const {
+  if (steady_)
+    D = dual_;
+  else
+    PathRows<double>(*this, Walk(*this, q, nullptr)).duals(*this, D);
 }
 
 }  // namespace invar

@@ -28,6 +28,11 @@ struct PathMotion {
 
   /// `rates` may be null: they are zero.
   PathMotion(const Facts& facts, const T* q, const T* rates);
+
+  void columns(const Facts& facts, Columns& S) const {
+    S.resize(6, facts.nv());
+    for (int k = 0; k < facts.nv(); ++k) S.col(k) << angular[static_cast<std::size_t>(k)], linear[static_cast<std::size_t>(k)];
+  }
 };
 
 /// Complement and duals of a motion, no metric needed. Freedoms that turn have angular columns, with W a left inverse of them;
@@ -44,19 +49,21 @@ struct PathRows {
 
   PathRows(const Facts& facts, const PathMotion<T>& at);
 
+  void duals(const Facts& facts, Columns& D) const {
+    D.resize(6, facts.nv());
+    for (int k = 0; k < facts.nv(); ++k)
+      D.col(k) << dual_angular[static_cast<std::size_t>(k)], dual_linear[static_cast<std::size_t>(k)];
+  }
+  void matrix(Rows& C) const {
+    C.resize(rows, 6);
+    for (int i = 0; i < rows; ++i)
+      C.row(i) << row_angular[static_cast<std::size_t>(i)].transpose(), row_linear[static_cast<std::size_t>(i)].transpose();
+  }
+
  private:
   static int across(int n, const V3* columns, const Eigen::Matrix<T, 3, 3>& born, int axis, V3* out);
   static void left_inverse(int n, const V3* columns, V3* out);
 };
-
-/// What faces show (face.hpp), from facts.
-Pose pose(const Facts& facts, const double* q);
-/// The coordinates of the nearest admissible pose; angles that wind on the turn next to zero.
-void measure(const Facts& facts, const Pose& X_FM, double* q);
-void motion(const Facts& facts, const double* q, Columns& S);
-Vec6 bias(const Facts& facts, const double* q, const double* v);
-void rows(const Facts& facts, const double* q, Rows& C);
-void dual(const Facts& facts, const double* q, Columns& D);
 
 // Implementation.
 

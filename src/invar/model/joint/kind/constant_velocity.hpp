@@ -11,7 +11,7 @@ inline Facts constant_velocity() {
   no_twist.A(0, 1) = 1, no_twist.A(1, 0) = -1;
   Form at_point[3];
   for (int k = 0; k < 3; ++k) at_point[k].b = Vec3::Unit(k);
-  return Path("constant_velocity")
+  return FactsOf("constant_velocity")
       .axes(1)
       .turn(Axis::X, 0, 0.5)
       .turn(Axis::Y, 1)

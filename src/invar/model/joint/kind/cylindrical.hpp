@@ -6,7 +6,7 @@ namespace invar::kind {
 
 /// Turns about the axis and slides along it.
 inline Facts cylindrical() {
-  return Path("cylindrical").axes(1).slide(Axis::Z, 1, "displacement").turn(Axis::Z, 0, "angle").facts();
+  return FactsOf("cylindrical").axes(1).slide(Axis::Z, 1, "displacement").turn(Axis::Z, 0, "angle").facts();
 }
 
 }  // namespace invar::kind

@@ -8,7 +8,7 @@ namespace invar::kind {
 inline Facts distance(double length) {
   Form form;
   form.e = 0.5 / length, form.c = 0.5 * length;
-  return Path("distance").form(form).none().facts();
+  return FactsOf("distance").form(form).none().facts();
 }
 
 }  // namespace invar::kind

@@ -5,6 +5,6 @@
 namespace invar::kind {
 
 /// Nothing moves.
-inline Facts fixed() { return Path("fixed").facts(); }
+inline Facts fixed() { return FactsOf("fixed").facts(); }
 
 }  // namespace invar::kind

@@ -5,6 +5,6 @@
 namespace invar::kind {
 
 /// Nothing is held.
-inline Facts free() { return Path("free").slide(Axis::X, 0).slide(Axis::Y, 1).slide(Axis::Z, 2).ball(3).facts(); }
+inline Facts free() { return FactsOf("free").slide(Axis::X, 0).slide(Axis::Y, 1).slide(Axis::Z, 2).ball(3).facts(); }
 
 }  // namespace invar::kind

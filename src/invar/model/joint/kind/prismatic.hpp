@@ -5,6 +5,6 @@
 namespace invar::kind {
 
 /// Slides along the axis.
-inline Facts prismatic() { return Path("prismatic").axes(1).slide(Axis::Z, 0, "displacement").facts(); }
+inline Facts prismatic() { return FactsOf("prismatic").axes(1).slide(Axis::Z, 0, "displacement").facts(); }
 
 }  // namespace invar::kind

@@ -5,6 +5,6 @@
 namespace invar::kind {
 
 /// Turns about the axis.
-inline Facts revolute() { return Path("revolute").axes(1).turn(Axis::Z, 0, "angle").facts(); }
+inline Facts revolute() { return FactsOf("revolute").axes(1).turn(Axis::Z, 0, "angle").facts(); }
 
 }  // namespace invar::kind

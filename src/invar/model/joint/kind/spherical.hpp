@@ -5,6 +5,6 @@
 namespace invar::kind {
 
 /// Ball and socket. Rates are components of F.
-inline Facts spherical() { return Path("spherical").ball(0).facts(); }
+inline Facts spherical() { return FactsOf("spherical").ball(0).facts(); }
 
 }  // namespace invar::kind

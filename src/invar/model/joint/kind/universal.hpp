@@ -6,7 +6,7 @@ namespace invar::kind {
 
 /// Cardan joint: turns about the axis of F, then about axis2 of M.
 inline Facts universal() {
-  return Path("universal").axes(2).turn(Axis::Z, 0, "angle about axis").turn(Axis::X, 1, "angle about axis2").facts();
+  return FactsOf("universal").axes(2).turn(Axis::Z, 0, "angle about axis").turn(Axis::X, 1, "angle about axis2").facts();
 }
 
 }  // namespace invar::kind

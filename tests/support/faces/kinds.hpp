@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "invar/model/joint/cylindrical.hpp"
-#include "invar/model/joint/fixed.hpp"
-#include "invar/model/joint/free.hpp"
-#include "invar/model/joint/planar.hpp"
-#include "invar/model/joint/prismatic.hpp"
-#include "invar/model/joint/revolute.hpp"
-#include "invar/model/joint/screw.hpp"
-#include "invar/model/joint/spherical.hpp"
-#include "invar/model/joint/universal.hpp"
-#include "invar/model/spec.hpp"
+#include "invar/model/joint/table.hpp"
+#include "support/faces/cylindrical.hpp"
+#include "support/faces/fixed.hpp"
+#include "support/faces/free.hpp"
+#include "support/faces/planar.hpp"
+#include "support/faces/prismatic.hpp"
+#include "support/faces/revolute.hpp"
+#include "support/faces/screw.hpp"
+#include "support/faces/spherical.hpp"
+#include "support/faces/universal.hpp"
 
 namespace invar {
 
-/// Calls f with an object of the kind's type: the one place where a JointKind becomes code.
+/// Hand-written faces of nine kinds, independent of facts: what the library says is judged by them. Calls f with that of a kind.
 template <class F>
 decltype(auto) with_kind(JointKind kind, F&& f) {
   switch (kind) {
@@ -30,12 +30,6 @@ decltype(auto) with_kind(JointKind kind, F&& f) {
   return f(Fixed{});
 }
 
-inline int coordinates(JointKind kind) {
-  return with_kind(kind, [](auto k) { return decltype(k)::nq; });
-}
-inline int freedoms(JointKind kind) {
-  return with_kind(kind, [](auto k) { return decltype(k)::nv; });
-}
 /// Whether the rate of freedom k is an angular one, rad/s; otherwise it is m/s.
 inline bool turns(JointKind kind, int k) {
   switch (kind) {
@@ -56,5 +50,6 @@ inline bool winds(JointKind kind, int k) {
     default: return false;
   }
 }
+
 
 }  // namespace invar
