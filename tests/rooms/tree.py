@@ -95,7 +95,17 @@ def names(top):
                 yield f"{file}:{number}: {space}::{made[1]} is in {first} already"
 
 
-RULES = {rule.__name__: rule for rule in (rooms, spdx, places, links, names)}
+def kinds(top):
+    """Only descriptions of mechanisms name a kind of joint; who computes asks the joint's facts."""
+    for file in files(top):
+        if file.suffix not in {".cpp", ".hpp"} or file.parts[0] not in ("src", "cli") or file.parts[2:3] in (("model",), ("io",)):
+            continue
+        for number, line in enumerate((top / file).read_text().splitlines(), 1):
+            if re.search(r"\bJointKind::", line):
+                yield f"{file}:{number}: names a kind of joint: ask its facts (invar/model/joint/facts.hpp)"
+
+
+RULES = {rule.__name__: rule for rule in (rooms, spdx, places, links, names, kinds)}
 # Files for each rule that break it (name, text), and nothing else.
 TWICE = f"// {SPDX}\nnamespace invar {{\nstruct Same {{\n}};\n}}\n"
 PLANTED = {
@@ -104,6 +114,7 @@ PLANTED = {
     "places": [("docs/bad.md", "Look into /" + "home/somebody/models.\n")],
     "links": [("docs/bad.md", "See [the other page](nowhere.md).\n")],
     "names": [("src/invar/geom/one.hpp", TWICE), ("src/invar/geom/other.hpp", TWICE)],
+    "kinds": [("src/invar/geom/bad.cpp", f"// {SPDX}\nbool turns(JointKind kind) {{ return kind == JointKind::Revolute; }}\n")],
 }
 
 

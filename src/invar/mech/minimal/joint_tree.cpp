@@ -32,7 +32,7 @@ std::vector<JointNode> nodes_of(const Model& model, const SpanningTree& tree) {
   std::vector<JointNode> out;
   int nq = 0, nv = 0;
   for (const TreeNode& t : tree.nodes) {
-    JointNode n{t.body, t.inner, t.joint, t.reversed, facts_of(JointKind::Free).get(), nq, nv, 7, 6};
+    JointNode n{t.body, t.inner, t.joint, t.reversed, &floating_facts(), nq, nv, 7, 6};
     if (t.joint >= 0) {
       const Joint& joint = model.joints()[static_cast<std::size_t>(t.joint)];
       n.facts = joint.facts.get(), n.nq = joint.nq, n.nv = joint.nv;

@@ -51,6 +51,8 @@ std::shared_ptr<const Facts> facts_of(JointKind kind, double pitch) {
 
 const Facts& kind_facts(JointKind kind) { return *shared_facts(kind); }
 
+const Facts& floating_facts() { return kind_facts(JointKind::Free); }
+
 bool takes_pitch(JointKind kind) { return entry(kind).pitch; }
 
 const char* name(JointKind kind) { return kind_facts(kind).word(); }

@@ -13,6 +13,8 @@ std::shared_ptr<const Facts> facts_of(JointKind kind, double pitch = 0);
 Facts own_facts_of(JointKind kind, double pitch = 0);
 /// What does not depend on parameters: counts, words, which freedoms turn.
 const Facts& kind_facts(JointKind kind);
+/// Those of a body that hangs on nothing.
+const Facts& floating_facts();
 /// Whether a description has to say the pitch.
 bool takes_pitch(JointKind kind);
 
