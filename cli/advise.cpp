@@ -24,7 +24,7 @@ std::string cell(double x, const char* format = "{:.3g}") {
   return std::isfinite(x) ? fmt::format(fmt::runtime(format), x) : "-";
 }
 
-// What the [[control]] table says of the way that is taken.
+// What the [[control]] table says of the way that is taken, with the line of the learned model.
 std::vector<std::string> table_of(const Advice& advice, const std::string& learned) {
   if (advice.taken < 0) return {};
   const AdvisedLoop& l = advice.loops[static_cast<std::size_t>(advice.taken)];
@@ -33,9 +33,7 @@ std::vector<std::string> table_of(const Advice& advice, const std::string& learn
       fmt::format("rates = {{ position = {:.4g}, attitude = {:.4g} }}", l.gains.error, 2 * l.gains.error)};
   if (l.way.integral) out.push_back(fmt::format("integral = {{ rate = {:.4g} }}", l.gains.integral));
   if (l.way.observer) out.push_back(fmt::format("observer = {{ rate = {:.4g} }}", l.gains.observer));
-  if (l.way.knows != LoopWay::Knows::Nominal)
-    out.push_back(fmt::format("learned = {{ file = \"{}\"{} }}", learned,
-                              l.way.knows == LoopWay::Knows::Identified ? ", load = false" : ""));
+  if (l.way.knows != LoopWay::Knows::Nominal) out.push_back(learned);
   return out;
 }
 
@@ -83,7 +81,10 @@ Result<Advised> advise_on(const AdviseArguments& args, const Learned& learned, c
     words +=
         "; the learned model has no load beyond what joints do, so all of it is what was identified, and 'learned' was not "
         "tried";
-  std::vector<std::string> table = table_of(*advice, path);
+  std::string learned_as;
+  if (advice->taken >= 0)
+    learned_as = learned_line(*text, args.scenario, choices, advice->loops[static_cast<std::size_t>(advice->taken)].way);
+  std::vector<std::string> table = table_of(*advice, learned_as);
   return Advised{std::move(*advice), std::move(words), std::move(table)};
 }
 

@@ -11,6 +11,7 @@
 #include "invar/io/loop_figures.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/run/calibration.hpp"
+#include "stale_bound.hpp"
 
 namespace invar::cli {
 namespace {
@@ -114,7 +115,8 @@ void calibrate_verb(const Arguments& args, Context& context) {
   if (!args.into.empty()) learned = read_learned_file(args.into);
   if (!learned) return report(learned.error(), context);
   Result<LoopFigures> loop;
-  if (!args.controller.empty() || family.front().controllers.size() == 1) loop = loop_of(args);
+  const auto has_one = [](const Scenario& s) { return s.controllers.size() == 1; };
+  if (!args.controller.empty() || std::all_of(family.begin(), family.end(), has_one)) loop = loop_of(args);
   if (!loop) return report(loop.error(), context);
   for (const Scenario& s : family)
     if (const auto fine = args.into.empty() ? Result<void>() : drove_with(args.into, s, args.controller); !fine)
@@ -135,6 +137,7 @@ void calibrate_verb(const Arguments& args, Context& context) {
   else
     print_text(*found, args);
   if (args.into.empty()) return;
+  erase_stale_bound(learned->notes);
   learned->bound = bound_of(*found, args.confidence), learned->bound_loop = *loop;
   learned->largest_remainder = *std::max_element(found->scores.begin(), found->scores.end());
   if (const auto written = write_learned_file(args.into, *learned); !written) return report(written.error(), context);

@@ -13,8 +13,11 @@
 #include "invar/io/learn_file.hpp"
 #include "invar/io/learned_file.hpp"
 #include "invar/io/output.hpp"
+#include "invar/io/regular_file.hpp"
+#include "invar/io/scenario_file.hpp"
 #include "invar/report/learn_page.hpp"
 #include "invar/report/page.hpp"
+#include "stale_bound.hpp"
 
 namespace invar::cli {
 namespace {
@@ -107,13 +110,26 @@ void add_recording(const std::string& input, std::vector<std::string>& files) {
   files.insert(files.end(), {left.log(), left.hdf5(), left.result(), left.page()});
 }
 
+// What the scenario of --advise reads; the learned model that is written anew, which its loop may take already, is no input.
+std::vector<std::string> read_for_advice(const std::string& scenario, const std::string& output) {
+  if (scenario.empty()) return {};
+  const FilesRead read;
+  (void)read_scenario_file(scenario);
+  std::vector<std::string> out = read.paths();
+  std::error_code ignored;
+  if (read_learned_file(output))
+    std::erase_if(out, [&](const std::string& path) { return std::filesystem::equivalent(path, output, ignored); });
+  out.push_back(scenario);
+  return out;
+}
+
 // What is read here is not written over, and two outputs are two files.
 Result<void> no_input_is_overwritten(const Arguments& args, const LearnFile& file) {
   namespace fs = std::filesystem;
   std::vector<std::string> outputs = {file.output}, inputs = file.inputs;
   for (const std::string& input : file.inputs) add_recording(input, inputs);
   if (const std::string page = page_of(args, file.output); !page.empty()) outputs.push_back(page);
-  if (!args.advise.scenario.empty()) inputs.push_back(args.advise.scenario);
+  for (const std::string& input : read_for_advice(args.advise.scenario, file.output)) inputs.push_back(input);
   if (auto fine = not_an_input(outputs, inputs); !fine) return fine;
   std::error_code ignored;
   if (outputs.size() > 1 && fs::weakly_canonical(outputs[0], ignored) == fs::weakly_canonical(outputs[1], ignored))
@@ -218,14 +234,20 @@ void tell(const Arguments& args, const LearnResult& result, const Worth& worth, 
 void keep_bound(Learned& learned, const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return;
-  const auto before = read_learned_file(path);
-  if (!before || !before->bound) return;
+  auto before = read_learned_file(path);
+  if (!before) return;
+  // Learned again to the last digit, it still wants to be calibrated where it did before.
+  const bool stale = std::erase(before->notes, kStaleBound) > 0;
+  if (!before->bound) {
+    if (stale) learned.notes.push_back(kStaleBound);
+    return;
+  }
   Learned same = learned;
   same.bound = before->bound, same.bound_loop = before->bound_loop, same.largest_remainder = before->largest_remainder;
   if (write_learned(same) == write_learned(*before))
     learned = std::move(same);
   else
-    learned.notes.push_back("the bound that the file had was of what was learned before: calibrate again");
+    learned.notes.push_back(kStaleBound);
 }
 
 void learn_verb(const Arguments& args, Context& context) {

@@ -8,6 +8,7 @@
 #include "console.hpp"
 #include "invar/io/hdf5.hpp"
 #include "invar/io/output.hpp"
+#include "invar/io/regular_file.hpp"
 #include "invar/io/result_json.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/report/page.hpp"
@@ -51,12 +52,9 @@ Result<Output> make_output(const Arguments& args, const Context& context) {
 }
 
 // A run leaves the files alone that it was read from, whatever they are called and however hard it is told to write.
-Result<void> spare_inputs(const Scenario& scenario, const std::string& directory) {
-  std::vector<std::string> inputs = {scenario.path, scenario.model_path};
-  for (const ControllerSpec& c : scenario.controllers)
-    if (!c.learned_file.empty()) inputs.push_back(c.learned_file);
+Result<void> spare_inputs(const FilesRead& read, const std::string& directory) {
   const Output output{directory};
-  return not_an_input({output.log(), output.hdf5(), output.result(), output.page()}, inputs);
+  return not_an_input({output.log(), output.hdf5(), output.result(), output.page()}, read.paths());
 }
 
 // A recording that will be large is told, and one that will not fit is refused, before anything is touched.
@@ -171,13 +169,14 @@ void run_into(const Output& output, const Scenario& scenario, Server* server, Co
 
 void run_verb(const Arguments& args, Context& context) {
   std::vector<std::string> warnings;
+  const FilesRead read;
   auto scenario = read_scenario_file(args.scenario, &warnings);
   warn(warnings, context);
   if (!scenario) return report(scenario.error(), context);
   // What is refused before the first step, or a port that is taken, must not cost the output of an earlier run.
   const auto foreseen = check(*scenario);
   if (!foreseen) return report(foreseen.error(), context);
-  if (auto fine = spare_inputs(*scenario, args.output); !fine) return report(fine.error(), context);
+  if (auto fine = spare_inputs(read, args.output); !fine) return report(fine.error(), context);
   if (auto fits = weigh(*scenario, Weight(*foreseen), args.output, context); !fits) return report(fits.error(), context);
   std::unique_ptr<Server> server;
   if (args.live) {

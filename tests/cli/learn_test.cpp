@@ -404,6 +404,14 @@ TEST(Learn, ShowsTheBoundOfALoopAndHowItIsFound) {
   ASSERT_EQ(other.code, 0);
   EXPECT_TRUE(has(other.out + other.err, "calibrate again")) << other.out << other.err;
   EXPECT_FALSE(json::parse(read_file(s.folder / "learn.learned.json")).contains("bound"));
+  // The note wants one until there is one, and costs nothing then.
+  ASSERT_EQ(invar(args).code, 0);
+  json noted = json::parse(read_file(s.folder / "learn.learned.json"));
+  ASSERT_TRUE(has(noted["notes"].dump(), "calibrate again")) << noted["notes"];
+  noted["bound"] = file["bound"];
+  write_file(s.folder / "learn.learned.json", noted.dump());
+  ASSERT_EQ(invar(args).code, 0);
+  EXPECT_EQ(json::parse(read_file(s.folder / "learn.learned.json"))["bound"], file["bound"]);
 }
 
 }  // namespace

@@ -184,8 +184,13 @@ TEST(CalibrateVerb, WritesTheBoundIntoALearnedModel) {
   const std::string run = written(folder, "run.toml",
                                   pendulum(15, "bound = { after = 0.5 }\nlearned = { file = 'p.learned.json' }") +
                                       "[[effort]]\njoint = 'hinge'\nvalue = 1\n");
+  // It was learned anew and says so, until it is calibrated.
+  json stale = json::parse(read_file(file));
+  stale["notes"] = {"other words", "the bound that the file had was of what was learned before: calibrate again"};
+  write_file(file, stale.dump());
   const Ended e = invar({"calibrate", run, "--confidence", "0.5", "--into", file, "--json"});
   ASSERT_EQ(e.code, 0) << e.err;
+  EXPECT_EQ(json::parse(read_file(file))["notes"], json::array({"other words"}));
   const json bound = json::parse(read_file(file))["bound"];
   EXPECT_EQ(bound["value"], json::parse(e.out)["remainder"]);
   EXPECT_EQ(bound["settling"], 0.5);
@@ -200,6 +205,15 @@ TEST(CalibrateVerb, WritesTheBoundIntoALearnedModel) {
   EXPECT_TRUE(has(mixed.err, "is another loop") && has(mixed.err, "gains.rate is 15 there and 16 here")) << mixed.err;
   EXPECT_EQ(bound["largest"], bound["value"]);
   EXPECT_TRUE(has(e.err, "wrote the bound into " + file)) << e.err;
+  // Which one of two controllers is meant has to be said, whichever scenario has them.
+  std::string second = pendulum(15, "bound = { after = 0.5 }");
+  second = second.substr(second.find("[[control]]"));
+  for (const char* name : {"name = 'c'", "name = \"c\""})
+    if (const std::size_t at = second.find(name); at != std::string::npos) second.replace(at, 10, "name = 'd'");
+  const std::string two = written(folder, "two.toml", pendulum(15, "bound = { after = 0.5 }") + second);
+  const Ended which = invar({"calibrate", run, two, "--confidence", "0.5"});
+  EXPECT_EQ(which.code, 2);
+  EXPECT_TRUE(has(which.err, "this scenario has 2 controllers: say which one is meant")) << which.err;
   const Ended none = invar({"calibrate", run, "--confidence", "0.5", "--into", folder / "nowhere.json"});
   EXPECT_EQ(none.code, 2);
   EXPECT_EQ(none.out, "") << "said before the first run";

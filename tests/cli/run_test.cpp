@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "program.hpp"
+#include "support/places.hpp"
 
 namespace invar::testing {
 
@@ -278,6 +279,34 @@ TEST(Run, WritesOverNothingThatItReads) {
         EXPECT_TRUE(has(e.err, "is read here, and would be written over")) << what << ": " << e.err;
         EXPECT_EQ(read_file(place), content) << what;
       }
+}
+
+// A nominal model and a learned file, of which inertias alone are taken or that adapts on, are read like all others.
+TEST(Run, WritesOverNoModelThatAControllerReads) {
+  const std::string arm = read_file(source_path("scenarios/arm_unknown_load.toml"));
+  for (const bool learned : {true, false}) {
+    Folder folder;
+    fs::create_directory(folder / "out");
+    const std::string from = source_path(learned ? "learn/arm_load.learned.json" : "models/paper_a_arm.toml");
+    const std::string there = folder / (learned ? "out/result.json" : "out/report.html");
+    write_file(there, read_file(from));
+    std::string text = arm;
+    const auto put = [&](const std::string& old, const std::string& with) {
+      for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + with.size()))
+        text.replace(at, old.size(), with);
+    };
+    if (learned)
+      put("{ file = \"../learn/arm_load.learned.json\"", "{ load = false, file = \"" + there + "\"");
+    else
+      put("nominal = \"../models/paper_a_arm.toml\"", "nominal = \"" + there + "\"");
+    ASSERT_TRUE(has(text, there)) << text;
+    put("\"../", "\"" + source_path() + "/");
+    write_file(folder / "s.toml", text);
+    const Ended e = invar({"run", folder / "s.toml", "-o", folder / "out", "--force"});
+    EXPECT_EQ(e.code, 2) << there;
+    EXPECT_TRUE(has(e.err, "is read here, and would be written over")) << e.err;
+    EXPECT_EQ(read_file(there), read_file(from));
+  }
 }
 
 TEST(Report, WritesOverNoRecording) {

@@ -11,6 +11,7 @@
 #include "invar/io/hdf5.hpp"
 #include "invar/io/learn_file.hpp"
 #include "invar/io/learned_file.hpp"
+#include "invar/io/regular_file.hpp"
 #include "invar/io/scenario_file.hpp"
 #include "invar/learn/as_written.hpp"
 #include "invar/learn/learned_load.hpp"
@@ -21,6 +22,7 @@
 #include "support/damage.hpp"
 #include "support/folder.hpp"
 #include "support/places.hpp"
+#include "support/random_mechanism.hpp"
 #include "support/states.hpp"
 #include "support/unknown_load.hpp"
 
@@ -93,6 +95,28 @@ std::string replaced(std::string text, const std::string& old, const std::string
   const auto at = text.find(old);
   EXPECT_NE(at, std::string::npos) << old;
   return at == std::string::npos ? text : text.replace(at, old.size(), with);
+}
+
+// Whatever a scenario was read from is noted, what is taken of it or not.
+TEST(FilesRead, AreThoseThatAScenarioNames) {
+  const Folder folder;
+  ASSERT_TRUE(write_learned_file(folder / "arm.json", example()));
+  write_file(folder / "nominal.toml", read_file(source_path("models/paper_a_arm.toml")));
+  write_file(folder / "model.toml", read_file(source_path("models/paper_a_arm.toml")));
+  const std::string text =
+      "model = 'model.toml'\n[time]\nend = 1\n[integrator]\nmethod = 'rk4'\nstep = 0.01\n[[control]]\nname = "
+      "'c'\nlaw = 'task'\nnominal = 'nominal.toml'\nlearned = { file = 'arm.json', load = false }\n"
+      "tasks = [{ body = 'body5', follow = 'position', path = { position = { kind = 'fixed', p = [3, 0, 0] } "
+      "} }]\n";
+  write_file(folder / "s.toml", text);
+  const FilesRead read;
+  const auto scenario = read_scenario_file(folder / "s.toml");
+  EXPECT_TRUE(scenario) << scenario.error().text();
+  for (const char* name : {"s.toml", "model.toml", "nominal.toml", "arm.json"})
+    EXPECT_EQ(std::count_if(read.paths().begin(), read.paths().end(),
+                            [&](const std::string& path) { return std::filesystem::path(path).filename() == name; }) > 0,
+              true)
+        << name;
 }
 
 TEST(LearnedFile, IsRefusedWithPlaceAndRemedy) {
@@ -386,6 +410,96 @@ TEST(DataSets, VelocitiesThatJointsForbidAreRefusedOrSaid) {
   const Torn t = torn(still.runs[1], w.model);
   EXPECT_GT(t.forbidden, 0.5 * t.moving) << "noise alone";
   EXPECT_EQ(said(still).find("torn open"), std::string::npos) << said(still);
+}
+
+// Two drawn arms on the ground that a gear or a curved coupling connects, each in a plane of its own.
+struct Geared {
+  ModelSpec spec;
+  double ratio, bend;
+
+  explicit Geared(Random& random) : ratio(random.uniform(0.5, 2)), bend(random.uniform(-0.3, 0.3)) {
+    spec.name = "gear";
+    for (const char* name : {"a", "b"}) {
+      BodySpec body;
+      body.name = name, body.inertia = random_inertia(random, random.uniform(0.5, 2), 0.5);
+      if (random.uniform(0, 1) < 0.5) body.inertia.p_BC.setZero();
+      spec.bodies.push_back(body);
+      JointSpec joint;
+      joint.name = std::string("j") + name, joint.kind = JointKind::Revolute, joint.child = name;
+      joint.axis = random_unit(random), joint.at_parent.p = random_vector(random, 1);
+      spec.joints.push_back(joint);
+    }
+    CouplingSpec coupling;
+    coupling.name = "g", coupling.joint = "jb", coupling.of = "ja", coupling.coefficients = {0, ratio, bend};
+    spec.couplings.push_back(coupling);
+  }
+  // Three swings; the rate of the driven arm is `factor` times what the coupling asks for.
+  DataSet data(const Model& model, double factor) const {
+    DataSet out;
+    for (int r = 0; r < 3; ++r) {
+      DataRun& run = out.runs.emplace_back();
+      run.name = "run" + std::to_string(r + 1);
+      for (int i = 0; i < 30; ++i) {
+        JointState joints = JointState::initial(model);
+        const double t = 0.1 * i, a = std::sin((1 + 0.2 * r) * t), rate = (1 + 0.2 * r) * std::cos((1 + 0.2 * r) * t);
+        joints.q = VecX{{a, ratio * a + bend * a * a}}, joints.v = VecX{{rate, factor * (ratio + 2 * bend * a) * rate}};
+        joints.known = {true, true};
+        DataSample& s = run.samples.emplace_back();
+        s.t = t, s.bodies = place(model, joints);
+        s.accelerations.resize(2), s.port.resize(2), s.efforts = VecX::Zero(2);
+        for (std::size_t b = 0; b < 2; ++b) s.port[b].moment = (1 + rate) * s.bodies[b].w_WB;
+      }
+    }
+    return out;
+  }
+};
+
+// No joint is torn by rates that contradict a coupling, which is named, whatever rounding leaves on the rows of joints.
+TEST(DataSets, RatesThatContradictACouplingAreRefusedByItsName) {
+  Random random(17470);
+  for (int k = 0; k < cases(12); ++k) {
+    const Geared g(random);
+    const Model model = build(g.spec);
+    EXPECT_TRUE(check(g.data(model, 1), model)) << k;
+    for (const double factor : {5.0, -1.0}) {
+      const auto bad = check(g.data(model, factor), model);
+      ASSERT_FALSE(bad) << k << " " << factor;
+      EXPECT_NE(bad.error().what.find("coupling 'g' is torn open at"), std::string::npos) << bad.error().text();
+    }
+    // A little is said: the nearest rates forbid a part of 0.08 of the driven ones that the masses decide.
+    LearnSpec spec;
+    spec.terms = {term(TermKind::JointViscous)};
+    const auto little = learn(g.spec, model, g.data(model, 1.1), spec);
+    ASSERT_TRUE(little) << little.error().text();
+    const std::string notes = fmt::format("{}", fmt::join(little->learned.notes, "; "));
+    const Torn t = torn(g.data(model, 1.1).runs[0], model);
+    EXPECT_EQ(t.coupling, 0);
+    if (t.forbidden > 0.015 * t.moving) EXPECT_NE(notes.find("most at coupling 'g'"), std::string::npos) << notes;
+  }
+}
+
+// What is much of a velocity all runs say together. Slow ones that were taken so, noise of theirs and all, are compared, too.
+TEST(DataSets, SlowRunsAreComparedLikeAllOthers) {
+  const Written w;
+  Random random(17480);
+  const auto drawn = [&] { return Vec3(random.normal(), random.normal(), random.normal()); };
+  DataSet data = w.data;
+  double fastest = 0;
+  for (const DataRun& run : data.runs) fastest = std::max(fastest, torn(run, w.model).moving);
+  for (const std::size_t r : {0u, 1u})
+    for (DataSample& s : data.runs[r].samples)
+      for (BodyState& x : s.bodies) x.v_WC = 0.02 * fastest * drawn(), x.w_WB = 0.02 * fastest * drawn();
+  ASSERT_TRUE(check(data, w.model));
+  DataSet slow = data;
+  slow.runs.pop_back();
+  ASSERT_FALSE(check(slow, w.model)) << "alone they are nothing but noise";
+  LearnSpec spec;
+  spec.terms = {term(TermKind::Drag)};
+  spec.held_out = {1}, spec.judges = {2};
+  const Rivals comparison(w.load.nominal, w.model, data, spec, {.training = {0}, .held_out = {1}, .judges = {2}, .worlds = {}},
+                          {});
+  const auto done = comparison.of_terms(spec.terms, 0);
+  EXPECT_TRUE(done) << done.error().text();
 }
 
 // A body that the fit takes all mass from is not what was learned: it stays nominal, and that is said.

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "invar/io/chosen_loop.hpp"
 #include "invar/io/learned_file.hpp"
 #include "invar/io/loop_figures.hpp"
@@ -291,6 +293,27 @@ TEST(LearnedLoops, AreTriedWithTheGainsThatAreTold) {
   EXPECT_TRUE(fine) << fine.error().text();
   ASSERT_FALSE(fast);
   EXPECT_NE(fast.error().text().find("faster than ticks"), std::string::npos) << fast.error().text();
+}
+
+// The line that is printed belongs into the scenario that it is for, wherever the file lies, whatever it is called, and with the
+// obstacles that the scenario places.
+TEST(LearnedLoops, AreWrittenDownInALineThatReadsTheSame) {
+  const Written w;
+  std::filesystem::create_directories(w.folder / "deep/er");
+  std::filesystem::create_directories(w.folder / "aside");
+  const std::string posts = "learned = { obstacles = [{ name = 'post', at = [1, 0, -1.5] }, { name = 'wall', at = [0, 2, 0] }] }";
+  for (const char* place : {"here.toml", "deep/er/here.toml"})
+    for (const char* name : {"plain.json", "aside/qu\"ote's.json", "back\\slash.json"})
+      for (const LoopWay::Knows knows : {LoopWay::Knows::Learned, LoopWay::Knows::Identified}) {
+        write_file(w.folder / name, read_file(w.folder / "beside.json"));
+        const std::string path = w.folder / place, text = scenario(task(posts));
+        const std::string line = learned_line(text, path, {"arm", 0.1, w.folder / name}, {knows, false, false});
+        const auto read = parse_scenario(scenario(task(line)), path);
+        ASSERT_TRUE(read) << line << "\n" << read.error().text();
+        EXPECT_EQ(read->controllers[0].learned_file.empty(), knows == LoopWay::Knows::Identified) << line;
+        EXPECT_EQ(line.find(w.folder.path()), std::string::npos) << line;
+        EXPECT_NE(line.find("wall"), std::string::npos) << line;
+      }
 }
 
 TEST(LearnedLoops, AdaptAsToldAndRecordIt) {

@@ -196,5 +196,15 @@ TEST(Advice, ComparesWithWhatWasJudgedOnly) {
   EXPECT_NE(sentence(a, false).find("leaves 2 mm"), std::string::npos) << sentence(a, false);
 }
 
+// A margin is one of candidates that ran: where none did, why is said, and nothing of margins. One that ran is enough.
+TEST(Advice, SaysWhyNoCandidateRan) {
+  Advice a;
+  a.loops.resize(3);
+  for (AdvisedLoop& l : a.loops) l.candidates = 4, l.searched.failure = "the drive is too fast";
+  EXPECT_EQ(sentence(a, false), "no candidate could be judged: the drive is too fast");
+  a.loops[1].searched.failure.clear();
+  EXPECT_EQ(sentence(a, false).rfind("no way keeps the margin", 0), 0u) << sentence(a, false);
+}
+
 }  // namespace
 }  // namespace invar::testing

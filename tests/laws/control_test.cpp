@@ -175,6 +175,61 @@ TEST(TaskLaw, FindsNoMotionInABodyThatNothingMoves) {
   }
 }
 
+// Which rates there are is a matter of geometry: a needle that rolls far more easily than it pitches has all three,
+// the tip of a gantry too, however light it is, and two hinges have two.
+TEST(TaskLaw, CountsRatesWhateverTheMasses) {
+  Random random(seed(8220));
+  for (int k = 0; k < cases(20); ++k) {
+    const Quat turn = exp_so3(random_vector(random, 2));
+    const double size = std::pow(10, random.uniform(-2, 2)), unit = std::pow(10, random.uniform(-9, 9));
+    const auto body = [&](int b, const Inertia& inertia) {
+      BodySpec out;
+      out.name = "b" + std::to_string(b), out.inertia = inertia;
+      return out;
+    };
+    const auto joint = [&](int b, JointKind kind, const Vec3& axis) {
+      JointSpec out;
+      out.name = "j" + std::to_string(b), out.kind = kind, out.axis = axis;
+      out.parent = b == 0 ? "world" : "b" + std::to_string(b - 1), out.child = "b" + std::to_string(b);
+      if (b == 0) out.at_parent.q = turn;
+      return out;
+    };
+    const auto heavy = [&] { return random_inertia(random, unit * std::pow(10, random.uniform(0, 2)), size); };
+    // A rod along x with little about its axis; turned off a singular pose.
+    Inertia needle;
+    needle.mass = unit * std::pow(10, random.uniform(-4, 0)), needle.p_BC = Vec3(0.5 * size, 0, 0);
+    const double across = needle.mass * size * size / 12;
+    needle.I_C = Vec3(std::pow(10, random.uniform(-5, 0)) * across, across, across).asDiagonal();
+    const Vec3 wrist[] = {Vec3::UnitZ(), Vec3::UnitY(), Vec3::UnitX()};
+    ModelSpec turns, slides;
+    for (int b = 0; b < 3; ++b) {
+      turns.bodies.push_back(body(b, b == 2 ? needle : heavy()));
+      turns.joints.push_back(joint(b, JointKind::Revolute, wrist[b]));
+      slides.bodies.push_back(body(b, heavy()));
+      slides.joints.push_back(joint(b, JointKind::Prismatic, wrist[b]));
+    }
+    turns.initial["j1"] = {random.uniform(-1, 1)};
+    slides.bodies.push_back(body(3, random_inertia(random, unit * std::pow(10, random.uniform(-12, 0)), size)));
+    slides.joints.push_back(joint(3, JointKind::Fixed, Vec3::UnitZ()));
+    const auto says = [](const ModelSpec& spec, bool position) {
+      const Model model = build(spec);
+      TaskLawSpec law;
+      law.tasks = {Task{.name = "tip", .body = static_cast<int>(spec.bodies.size()) - 1, .X_BE = {}, .path = [](Instant) {
+                          return PoseJet();
+                        }}};
+      law.tasks[0].position = position, law.tasks[0].attitude = !position;
+      TaskLaw made(model, law, Repulsion(model, {}, {}));
+      return made.objection({0}, place(model, JointState::initial(model)));
+    };
+    EXPECT_EQ(says(turns, false), "") << k;
+    EXPECT_EQ(says(slides, true), "") << k;
+    turns.joints[1].locked = true, turns.joints[1].locked_at = turns.initial["j1"], turns.initial.clear();
+    slides.joints[k % 3].locked = true;
+    EXPECT_NE(says(turns, false).find("asks for 3 rates, of which the mechanism can have 2"), std::string::npos) << k;
+    EXPECT_NE(says(slides, true).find("asks for 3 rates, of which the mechanism can have 2"), std::string::npos) << k;
+  }
+}
+
 // A constant force and moment on every body push a chain away from its target for good, unless they are integrated.
 TEST(TaskLaw, IntegratesConstantDisturbancesAway) {
   for (int k = 0; k < cases(6); ++k) {

@@ -289,8 +289,8 @@ TEST(ImpedanceLaw, SaysWhereItsPointCannotMove) {
       j.at_parent.p = j.at_child.p = turn * p;
       spec.joints.push_back(j);
     };
-    body("left", std::pow(10, random.uniform(-2, 2))), body("right", std::pow(10, random.uniform(-2, 2)));
-    body("pendulum", std::pow(10, random.uniform(-2, 2)));
+    body("left", std::pow(10, random.uniform(-5, 5))), body("right", std::pow(10, random.uniform(-5, 5)));
+    body("pendulum", std::pow(10, random.uniform(-5, 5)));
     hinge("a", "world", "left", at[0], axis), hinge("b", "world", "right", at[1], axis);
     hinge("c", "left", "right", at[2], axis);
     hinge("d", "right", "pendulum", random_vector(random, size), random_vector(random, 1).normalized());
@@ -307,6 +307,51 @@ TEST(ImpedanceLaw, SaysWhereItsPointCannotMove) {
       const std::string says = ImpedanceLaw(model, law).objection(0.0, bodies);
       EXPECT_EQ(says.find("cannot move") != std::string::npos, b < 2) << i << ", body " << b << ": " << says;
     }
+  }
+}
+
+// At a dead centre a slider rests, but at that very pose only; and a light body moves with the heavy one that it is fixed to.
+TEST(ImpedanceLaw, MovesAPointThatRestsForAnInstantAndALightOne) {
+  Random random(seed(6490));
+  const auto says = [](const ModelSpec& spec, int body) {
+    const Model model = build(spec);
+    ImpedanceSpec law;
+    law.body = body, law.stiffness = 100 * Mat3::Identity(), law.path = resting_at(Vec3::Zero());
+    law.p_BE = spec.bodies[static_cast<std::size_t>(body)].inertia.p_BC;
+    return ImpedanceLaw(model, law).objection(0.0, place(model, JointState::initial(model)));
+  };
+  for (int i = 0; i < cases(20); ++i) {
+    const Vec3 along = random_unit(random), axis = any_perpendicular(along);
+    const double size = std::pow(10, random.uniform(-2, 2));
+    const auto body = [&](const char* name) {
+      BodySpec b;
+      b.name = name;
+      b.inertia = solid_box(std::pow(10, random.uniform(-5, 5)), size * Vec3(0.3, 0.2, 0.1));
+      return b;
+    };
+    const auto joint = [&](const char* name, JointKind kind, const char* parent, const char* child, const Vec3& z,
+                           const Vec3& p) {
+      JointSpec j;
+      j.name = name, j.kind = kind, j.parent = parent, j.child = child, j.axis = z, j.at_parent.p = size * p;
+      return j;
+    };
+    // Stretched, or with the rod folded back over the crank.
+    const double crank = random.uniform(0.1, 0.4), rod = (i % 2 ? 1 : -1) * random.uniform(0.5, 1);
+    ModelSpec dead;
+    dead.bodies = {body("crank"), body("rod"), body("slider")};
+    dead.joints = {joint("main", JointKind::Revolute, "world", "crank", axis, Vec3::Zero()),
+                   joint("big", JointKind::Revolute, "crank", "rod", axis, crank * along),
+                   joint("small", JointKind::Revolute, "rod", "slider", axis, rod * along),
+                   joint("guide", JointKind::Prismatic, "world", "slider", along, (crank + rod) * along)};
+    EXPECT_EQ(says(dead, 2), "") << i;
+
+    ModelSpec light;
+    light.bodies = {body("boom"), body("tip")};
+    light.bodies[0].inertia.mass = 2e3, light.bodies[0].inertia.p_BC = size * random_vector(random, 1);
+    light.bodies[1].inertia = solid_box(std::pow(10, random.uniform(-12, 0)), size * Vec3(0.3, 0.2, 0.1));
+    light.joints = {joint("ball", JointKind::Spherical, "world", "boom", Vec3::UnitZ(), Vec3::Zero()),
+                    joint("end", JointKind::Fixed, "boom", "tip", Vec3::UnitZ(), along)};
+    EXPECT_EQ(says(light, 1), "") << i;
   }
 }
 

@@ -4,6 +4,9 @@
 // the same to the bit as one that was never stopped: whatever it remembers is in the snapshot.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+
 #include "invar/control/body_law.hpp"
 #include "invar/control/impedance_law.hpp"
 #include "invar/control/joint_law.hpp"
@@ -197,6 +200,51 @@ TEST(StoppedLoops, TakeNoSnapshotOfAnotherController) {
   ASSERT_FALSE(done);
   EXPECT_NE(done.error().what.find("it is built otherwise than the one that kept them"), std::string::npos) << done.error().what;
   EXPECT_EQ(plain->snapshot(), before);
+}
+
+// As many numbers are not the same ones: what was kept with another period or delay, or counts no ticks, changes nothing.
+TEST(StoppedLoops, TakeNoNumbersOfOthersThatAreAsMany) {
+  const JointCase c = drawn_joint_case(0, false);
+  const Model model = build(c.spec);
+  JointLawSpec law;
+  law.aims = aims_from(model, c.start, true);
+  ASSERT_FALSE(law.aims.empty());
+  const auto made = [&](double period) {
+    ControllerSpec spec;
+    spec.nominal = std::make_shared<const Model>(model);
+    spec.law = [law](const Model& m) { return std::make_unique<JointLaw>(m, law); };
+    sample(spec, period);
+    return std::move(*Controller::build(spec, model, 0));
+  };
+  const auto mine = made(1e-3), like = made(1e-3), slow = made(2e-3);
+  const std::vector<double> before = mine->snapshot(), others = slow->snapshot();
+  ASSERT_EQ(before.size(), others.size());
+  EXPECT_TRUE(like->restore(before));
+  const auto done = mine->restore(others);
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().what.find("is built otherwise than the one that kept"), std::string::npos) << done.error().what;
+  // To the bit, since what nobody has seen yet is NaN.
+  const auto same = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+  };
+  const auto refused_with = [&](std::size_t k, double no_count) {
+    std::vector<double> damaged = before;
+    damaged[k] = no_count;
+    const auto one = made(1e-3);
+    const std::vector<double> kept = one->snapshot();
+    const auto taken = one->restore(damaged);
+    if (taken) return false;
+    EXPECT_NE(taken.error().what.find("counts ticks"), std::string::npos) << taken.error().what;
+    EXPECT_TRUE(same(one->snapshot(), kept)) << k;
+    return true;
+  };
+  int refused = 0;
+  for (std::size_t k = 1; k < before.size(); ++k) {
+    if (!refused_with(k, -1)) continue;
+    for (const double no_count : {0.5, 1e300, std::nan("")}) refused += refused_with(k, no_count);
+    ++refused;
+  }
+  EXPECT_EQ(refused, 8) << "ticks, and ticks that saw something";
 }
 
 }  // namespace

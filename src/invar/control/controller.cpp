@@ -23,6 +23,23 @@ BodyState about(const BodyState& from, const Vec3& offset_B, double span = 0) {
 // Components of a wrench after a turn of its axes.
 Wrench in_axes(const Quat& q, const Wrench& w) { return {q * w.moment, q * w.force}; }
 
+// How a controller is built, as a whole number of 52 bits: name and clauses of its law, all that it shows, its times and
+// actuators. Parts of a law that remember (observer, integral, what adapts) have clauses or readings of their own, or learn what
+// became of commands.
+double built(const Controller& controller, const ControllerSpec& spec, const std::vector<Actuator>& actuators) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  const auto take = [&](const std::string& text) {
+    for (const char c : text + '\n') hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  };
+  const Certificate& certificate = controller.law().certificate();
+  take(certificate.law);
+  for (const Clause& clause : certificate.clauses()) take(clause.name);
+  for (const Reading& reading : controller.readings()) take(fmt::format("{} {}", reading.name, reading.size));
+  for (const Actuator& actuator : actuators) take(actuator.spec().name);
+  take(fmt::format("{:.17g} {:.17g} {}", spec.period, spec.delay, controller.law().observes()));
+  return static_cast<double>(hash >> 12);
+}
+
 }  // namespace
 
 std::string flaw(const ControllerSpec& spec) {
@@ -416,7 +433,8 @@ void Controller::remember(Recall& memory) {
 
 std::vector<double> Controller::snapshot() {
   Recall memory;
-  remember(memory);
+  double tag = built(*this, spec_, actuators_);
+  memory(tag), remember(memory);
   return memory.numbers();
 }
 
@@ -426,8 +444,20 @@ Result<void> Controller::restore(std::vector<double> numbers) {
         ErrorKind::Option,
         fmt::format("controller '{}' remembers {} numbers, {} were given: it is built otherwise than the one that kept them",
                     spec_.name, mine, numbers.size()));
+  if (numbers.front() != built(*this, spec_, actuators_))
+    return fail(ErrorKind::Option, fmt::format("controller '{}' is built otherwise than the one that kept these numbers: another "
+                                               "law, period or delay, other parts or actuators",
+                                               spec_.name));
+  // Its own counts follow what its law and its sensors remember, and what is held.
+  Recall before;
+  law_->remember(before), measurement_.remember(before), before(held_), before(inputs_);
+  for (std::size_t k = 1 + before.numbers().size(), end = k + 2; k < end; ++k)
+    if (!(numbers[k] >= 0 && numbers[k] < 9007199254740992.0 && numbers[k] == std::floor(numbers[k])))
+      return fail(ErrorKind::Option,
+                  fmt::format("controller '{}': number {} counts ticks, and {:g} counts none", spec_.name, k, numbers[k]));
   Recall memory(std::move(numbers));
-  remember(memory);
+  double tag = 0;
+  memory(tag), remember(memory);
   return {};
 }
 

@@ -7,17 +7,22 @@
 #include <fmt/format.h>
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cmath>
 
+#include "invar/control/equal_bodies.hpp"
 #include "invar/mech/passive.hpp"
+#include "invar/mech/projection.hpp"
 #include "invar/mech/tendons.hpp"
+#include "invar/mech/unreduced.hpp"
 
 namespace invar {
 namespace {
 
 constexpr double kReach = 1e-9;  // of the largest mobility: directions below it cannot be reached
-constexpr double kUnmoved =
-    1e-11;  // of the mobility that the body would have alone: what nothing moves keeps no more, by rounding
+// Of the mobility that the body would have alone, all bodies being equal: what nothing moves keeps no more, by rounding.
+constexpr double kUnmoved = 1e-11;
+constexpr double kLookAhead = 1e-2;  // rad, of the body that turns most: so far on a dead centre is left behind
 
 // Of the point's coordinates and of all freedoms; balls and free joints have no coordinates that a filter could see.
 std::vector<bool> winding(const Model& model) {
@@ -26,6 +31,68 @@ std::vector<bool> winding(const Model& model) {
     for (int k = 0; k < joint.nv; ++k) out[static_cast<std::size_t>(3 + joint.v0 + k)] = joint.winds(k);
   return out;
 }
+
+// The mechanism with equal bodies, to ask what joints allow at all: no mass enters.
+class Geometry {
+ public:
+  explicit Geometry(const Model& model) : model_(with_equal_bodies(model)), scales_(scales_of(model_)), inverse_(model_) {}
+
+  /// Whether joints hold a point of a body where it is, there and a little further along a motion that they allow: at a dead
+  /// centre a point rests at that very pose only. Where no pose is found there nothing is held.
+  bool holds(const Bodies& bodies, int body, const Vec3& p_CE) {
+    if (!rests(bodies, body, p_CE)) return false;
+    Bodies further = bodies;
+    return go_on(further, body) && rests(further, body, p_CE);
+  }
+
+ private:
+  bool rests(const Bodies& bodies, int body, const Vec3& p_CE) {
+    if (!inverse_.at(bodies).ok()) return false;
+    const auto b = static_cast<std::size_t>(body);
+    const Vec3 arm = bodies[b].q_WB * p_CE;
+    Port port(bodies.size());
+    Accelerations w(bodies.size());
+    double mobility = 0;
+    for (int k = 0; k < 3; ++k) {
+      port[b] = {arm.cross(Vec3::Unit(k)), Vec3::Unit(k)};
+      if (!inverse_.apply(&port, nullptr, w).ok()) return false;
+      mobility += (w[b].a_WC + w[b].alpha_WB.cross(arm))[k];
+    }
+    const double length = scales_.length_at(body);
+    return mobility < kUnmoved * (3 + 2 * arm.squaredNorm() / (length * length));
+  }
+
+  // All bodies push, each in a direction of its own, fixed in it; those connected with `body` move.
+  bool go_on(Bodies& bodies, int body) {
+    Port port(bodies.size());
+    Accelerations w(bodies.size());
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      const double k = static_cast<double>(b + 1), length = scales_.length_at(static_cast<int>(b));
+      const Vec3 way = bodies[b].q_WB * Vec3(std::cos(k), std::sin(k), std::cos(2.4 * k));
+      port[b] = {length * length * way, length * way};
+    }
+    if (!inverse_.apply(&port, nullptr, w).ok()) return false;
+    const auto together = [&](std::size_t b) {
+      return scales_.part_of_body[b] == scales_.part_of_body[static_cast<std::size_t>(body)];
+    };
+    double fastest = 0;
+    for (std::size_t b = 0; b < w.size(); ++b)
+      if (together(b)) fastest = std::max({fastest, w[b].alpha_WB.norm(), w[b].a_WC.norm() / scales_.length_at(body)});
+    // Where nothing moves, rounding must not be taken for a way.
+    if (!(fastest > std::sqrt(kUnmoved))) return true;
+    for (std::size_t b = 0; b < w.size(); ++b)
+      if (together(b)) {
+        bodies[b].p_WC += kLookAhead / fastest * w[b].a_WC;
+        bodies[b].q_WB = turned(bodies[b].q_WB, kLookAhead / fastest * w[b].alpha_WB);
+      }
+    Unreduced solver(model_);
+    return Projection(model_, solver).positions(bodies, VecX::Zero(model_.nv()), 1e-6, 20).ok();
+  }
+
+  Model model_;
+  Scales scales_;
+  ConstrainedInverse inverse_;
+};
 
 }  // namespace
 
@@ -108,12 +175,9 @@ std::string ImpedanceLaw::objection(Instant at, const Bodies& bodies) {
           name(static_cast<int>(j)));
   law(at, bodies);
   if (!is_finite()) return "its command at the start is not finite: the spring is too stiff or too far";
-  const double own = model_.bodies()[static_cast<std::size_t>(spec_.body)].inertia.mass;
-  double mass = own;
-  for (const Body& body : model_.bodies()) mass = own > 0 ? own : mass + body.inertia.mass;
-  if (Mat3 mobility; inverse_.at(bodies).ok() && mobility_of_point(mobility) && mass * mobility.trace() < kUnmoved)
-    return fmt::format("its point on body '{}' cannot move: joints hold it in every direction",
-                       model_.bodies()[static_cast<std::size_t>(spec_.body)].name);
+  const Body& body = model_.bodies()[static_cast<std::size_t>(spec_.body)];
+  if (Geometry(model_).holds(bodies, spec_.body, spec_.p_BE - body.inertia.p_BC))
+    return fmt::format("its point on body '{}' cannot move at this start: joints hold it in every direction", body.name);
   return {};
 }
 

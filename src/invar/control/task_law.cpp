@@ -13,14 +13,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/control/equal_bodies.hpp"
+#include "invar/mech/scales.hpp"
+
 namespace invar {
 namespace {
 
-// A direction that keeps less than this of the mobility of its position or attitude, beside the tasks before it, has none: joints
-// leave nothing but round-off or noise of attitudes there.
+// A direction that keeps less than this of the mobility that the body would have alone, all bodies being equal, beside the tasks
+// before it has none: joints leave nothing but round-off or noise of attitudes there.
 constexpr double kIndependent = 1e-8;
-// What a body that nothing moves keeps of the mobility that it would have alone is round-off.
-constexpr double kHeld = 1e-12;
+// With the masses as they are, what keeps more than this of the mobility of its position or attitude, and of what the body would
+// have alone, is beyond doubt.
+constexpr double kBeyondDoubt = 1e-6;
+
+// Of the largest mobility of a position or an attitude, with the masses as they are: less is covered by rounding.
+constexpr double kLost = 1e-14;
 
 void clear(Port& port) {
   for (Wrench& w : port) w = Wrench{};
@@ -35,12 +42,16 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
       limits_(std::move(limits)),
       followers_(spec_.tasks.size()),
       flow_(model),
+      equal_(with_equal_bodies(model)),
+      geometry_(equal_),
+      way_(model.bodies().size()),
       f_(model.bodies().size()),
       f_dot_(f_),
       slope_(f_),
       slope_rate_(f_) {
   std::vector<std::string> names;
-  std::vector<double> damping, held;
+  std::vector<double> damping, equal_damping, held;
+  const Scales scales = scales_of(model);
   double mass = 0;
   for (const Body& body : model.bodies()) mass += body.inertia.mass;
   for (std::size_t k = 0; k < spec_.tasks.size(); ++k) {
@@ -53,7 +64,9 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
       const double lever = axis < 3 ? 1 : model.length() * model.length();
       const double own = model.bodies()[static_cast<std::size_t>(task.body)].inertia.mass;
       damping.push_back(task.damping / (mass * lever));
-      if (axis % 3 == 0) held.push_back(kHeld / ((own > 0 ? own : mass) * lever));
+      equal_damping.push_back(task.damping / (static_cast<double>(model.bodies().size()) * lever));
+      if (axis % 3 == 0) held.push_back(kBeyondDoubt / ((own > 0 ? own : mass) * lever));
+      if (axis % 3 == 0) length_.push_back(scales.length_at(task.body));
       X_.emplace_back(model.bodies().size());
     }
     Follower& f = followers_[k];
@@ -68,11 +81,13 @@ TaskLaw::TaskLaw(const Model& model, TaskLawSpec spec, Repulsion repulsion, Limi
   }
   const auto rows = static_cast<Eigen::Index>(task_of_row_.size());
   wanted_ = wanted_dot_ = y_ = y_dot_ = VecX::Zero(rows);
-  gram_ = L_ = MatX::Zero(rows, rows);
+  gram_ = equal_gram_ = L_ = MatX::Zero(rows, rows);
   damping_ = Eigen::Map<const VecX>(damping.data(), rows);
+  equal_damping_ = Eigen::Map<const VecX>(equal_damping.data(), rows);
   held_ = Eigen::Map<const VecX>(held.data(), rows / 3);
   kept_.assign(task_of_row_.size() / 3, 3);
   inverse_of_block_.assign(kept_.size(), Mat3::Zero());
+  left_.assign(kept_.size(), Mat3::Identity());
   certificate_.law = spec_.as_printed ? "A-III as printed" : "A-III, constraint-consistent";
   certificate_.guarantee =
       "V falls at the rate sᵀ K_d s but for disturbances; with s = 0 position errors of the tasks decay with their rate, small "
@@ -159,30 +174,99 @@ Verdict TaskLaw::columns() {
   return {};
 }
 
-// L Lᵀ = J_t A J_tᵀ in the order of priority, in blocks of three: the rows of a position or of an attitude. A block is inverted
-// in the axes of its own mobility, so that which directions are left out does not depend on World: L_bb = V Λ^½, G_b = V Λ^-½,
-// with zeros where nothing is left.
-void TaskLaw::factor() {
+// L Lᵀ = J_t A J_tᵀ in the order of priority, in blocks of three: the rows of a position or of an attitude. `root` gives a G with
+// G Gᵀ the inverse of what tasks before it leave of a block, and zeros where nothing is left.
+template <class Root>
+void TaskLaw::eliminate(const MatX& gram, const Root& root) {
   const auto blocks = static_cast<Eigen::Index>(kept_.size());
   for (Eigen::Index b = 0; b < blocks; ++b) {
-    Mat3 left = gram_.block<3, 3>(3 * b, 3 * b);
-    const double whole = left.trace(), least = std::max(kIndependent * whole, held_[b]);
+    Mat3 left = gram.block<3, 3>(3 * b, 3 * b);
     for (Eigen::Index k = 0; k < b; ++k) left -= L_.block<3, 3>(3 * b, 3 * k) * L_.block<3, 3>(3 * b, 3 * k).transpose();
-    const Eigen::SelfAdjointEigenSolver<Mat3> axes(left);
-    Mat3& G = inverse_of_block_[static_cast<std::size_t>(b)];
-    int& kept = kept_[static_cast<std::size_t>(b)] = 0;
-    for (int i = 0; i < 3; ++i) {
-      const double mobility = axes.eigenvalues()[i];
-      const bool moves = mobility > least;
-      kept += moves ? 1 : 0;
-      G.col(i) = moves ? Vec3(axes.eigenvectors().col(i) / std::sqrt(mobility)) : Vec3::Zero();
-    }
+    const Mat3& G = inverse_of_block_[static_cast<std::size_t>(b)] = root(b, left);
     for (Eigen::Index c = b + 1; c < blocks; ++c) {
-      Mat3 below = gram_.block<3, 3>(3 * c, 3 * b);
+      Mat3 below = gram.block<3, 3>(3 * c, 3 * b);
       for (Eigen::Index k = 0; k < b; ++k) below -= L_.block<3, 3>(3 * c, 3 * k) * L_.block<3, 3>(3 * b, 3 * k).transpose();
       L_.block<3, 3>(3 * c, 3 * b) = below * G;
     }
   }
+}
+
+// A block is inverted in the axes of its own mobility, so that nothing depends on World: G = V Λ^-½. True where no direction is
+// in doubt.
+bool TaskLaw::factor_whole() {
+  bool out = true;
+  eliminate(gram_, [&](Eigen::Index b, const Mat3& left) -> Mat3 {
+    const Eigen::SelfAdjointEigenSolver<Mat3> axes(left);
+    const double whole = gram_.block<3, 3>(3 * b, 3 * b).trace();
+    out = out && axes.eigenvalues()[0] > std::max(kBeyondDoubt * whole, held_[b]);
+    return axes.eigenvectors() * axes.eigenvalues().cwiseMax(0.0).cwiseSqrt().cwiseInverse().asDiagonal();
+  });
+  return out;
+}
+
+// Which directions tasks have is a matter of geometry: light bodies and slender ones have as many as others. With equal bodies,
+// J_t A J_tᵀ is compared with what the body would have alone: 1 - [arm]²/ℓ² of a position, 1/ℓ² of an attitude.
+Verdict TaskLaw::look_at_geometry() {
+  if (const Verdict v = geometry_.at(inverse_.bodies()); !v.ok()) return v;
+  for (int r = 0; r < static_cast<int>(X_.size()); ++r) {
+    clear(f_);
+    add_row(r, 1, f_);
+    if (const Verdict v = geometry_.apply(&f_, nullptr, way_); !v.ok()) return v;
+    for (int c = 0; c <= r; ++c) equal_gram_(r, c) = equal_gram_(c, r) = row(c, way_);
+    equal_gram_(r, r) += equal_damping_[r];
+  }
+  eliminate(equal_gram_, [&](Eigen::Index b, const Mat3& left) -> Mat3 {
+    const auto block = static_cast<std::size_t>(b);
+    const Vec3& arm = followers_[static_cast<std::size_t>(task_of_row_[3 * block])].arm;
+    Mat3 alone = Mat3::Identity();
+    if (axis_of_row_[3 * block] < 3)
+      alone += (arm.squaredNorm() * Mat3::Identity() - arm * arm.transpose()) / (length_[block] * length_[block]);
+    else
+      alone /= length_[block] * length_[block];
+    const Eigen::GeneralizedSelfAdjointEigenSolver<Mat3> axes(left, alone);
+    Mat3 G = Mat3::Zero(), gone = Mat3::Zero();
+    kept_[block] = 0;
+    for (int i = 0; i < 3; ++i) {
+      const Vec3 way = axes.eigenvectors().col(i);
+      if (axes.eigenvalues()[i] > kIndependent)
+        ++kept_[block], G.col(i) = way / std::sqrt(axes.eigenvalues()[i]);
+      else
+        gone += way * way.transpose() / way.squaredNorm();
+    }
+    // What is left is across all that has gone.
+    const Eigen::SelfAdjointEigenSolver<Mat3> across(gone);
+    left_[block].setZero();
+    for (int i = 0; i < kept_[block]; ++i)
+      left_[block] += across.eigenvectors().col(i) * across.eigenvectors().col(i).transpose();
+    return G;
+  });
+  return {};
+}
+
+Verdict TaskLaw::factor() {
+  std::fill(kept_.begin(), kept_.end(), 3);
+  if (!looked_) {  // the first time in any case: later there is no heap
+    looked_ = true;
+    if (const Verdict v = look_at_geometry(); !v.ok()) return v;
+    std::fill(kept_.begin(), kept_.end(), 3);
+  }
+  if (factor_whole()) return {};
+  if (const Verdict v = look_at_geometry(); !v.ok()) return v;
+  eliminate(gram_, [&](Eigen::Index b, const Mat3& left) -> Mat3 {
+    const auto block = static_cast<std::size_t>(b);
+    const Eigen::SelfAdjointEigenSolver<Mat3> axes(left_[block] * left * left_[block]);
+    Mat3 G = Mat3::Zero();
+    // Beside what moves so much more easily that rounding covers it, nothing can be told.
+    const double least = kLost * axes.eigenvalues()[2];
+    const int first = 3 - kept_[block];
+    for (int i = first; i < 3; ++i)
+      if (axes.eigenvalues()[i] > least)
+        G.col(i) = axes.eigenvectors().col(i) / std::sqrt(axes.eigenvalues()[i]);
+      else
+        --kept_[block];
+    return G;
+  });
+  return {};
 }
 
 void TaskLaw::solve(VecX& y) const {
@@ -222,7 +306,7 @@ Verdict TaskLaw::refer(Instant at, Accelerations& nu_r, Accelerations& nu_r_dot)
   limits_.add_gradient(inverse_, slope_, slope_rate_);
   if (spec_.as_printed) return printed(nu_r, nu_r_dot), Verdict{};
   if (const Verdict v = columns(); !v.ok()) return v;
-  factor();
+  if (const Verdict v = factor(); !v.ok()) return v;
   // ν_r, with the forces that hold it there.
   const double k = spec_.avoidance;
   for (int r = 0; r < y_.size(); ++r) y_[r] = wanted_[r] + k * paired(slope_, X_[static_cast<std::size_t>(r)]);

@@ -64,7 +64,11 @@ class TaskLaw final : public PortLaw {
   void ask(Instant at);
   void printed(Accelerations& nu_r, Accelerations& nu_r_dot);
   Verdict columns();
-  void factor();
+  template <class Root>
+  void eliminate(const MatX& gram, const Root& root);
+  bool factor_whole();
+  Verdict look_at_geometry();
+  Verdict factor();
   void solve(VecX& y) const;
   double row(int r, const Accelerations& x) const;
   void add_row(int r, double y, Port& port) const;
@@ -76,10 +80,16 @@ class TaskLaw final : public PortLaw {
   std::vector<int> task_of_row_, axis_of_row_;  // axis 0..2 linear, 3..5 angular, World
   std::vector<Accelerations> X_;                // A J_tᵀ, per row
   Field flow_;                                  // ν_r with its forces
-  VecX damping_, held_, wanted_, wanted_dot_, y_, y_dot_;
-  MatX gram_, L_;
+  Model equal_;                                 // geometry alone: the mechanism with equal bodies
+  ConstrainedInverse geometry_;
+  Accelerations way_;
+  bool looked_ = false;
+  VecX damping_, equal_damping_, held_, wanted_, wanted_dot_, y_, y_dot_;
+  MatX gram_, equal_gram_, L_;
   std::vector<Mat3> inverse_of_block_;
-  std::vector<int> kept_;  // directions of every block of three rows
+  std::vector<int> kept_;       // directions of every block of three rows
+  std::vector<Mat3> left_;      // projections onto them, where any is in doubt
+  std::vector<double> length_;  // of the parts of their bodies, m
   Port f_, f_dot_, slope_, slope_rate_;
   int reached_ = 0, switches_ = 0, clear_ = -1, within_ = -1;
   std::size_t clearance_ = 0;

@@ -8,6 +8,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 #include "invar/io/scenario_file.hpp"
@@ -30,6 +31,18 @@ void choose(toml::table& control, const LoopChoices& choices, const LoopWay& way
   if (way.observer) control.insert_or_assign("observer", toml::table{{"rate", gains.observer}});
   control.insert_or_assign("bound", toml::table{{"after", choices.after}});
   if (way.knows != LoopWay::Knows::Nominal) control.insert_or_assign("learned", std::move(learned));
+}
+
+// The table of a controller, or null.
+toml::table* find_control(toml::table& root, const std::string& wanted) {
+  toml::table* control = nullptr;
+  if (toml::array* all = root["control"].as_array())
+    for (std::size_t k = 0; k < all->size(); ++k)
+      if (toml::table* t = all->get(k)->as_table()) {
+        const std::string name = (*t)["name"].value_or(k == 0 ? std::string("control") : fmt::format("control{}", k + 1));
+        if (name == wanted) control = t;
+      }
+  return control;
 }
 
 bool moves_bodies(const std::string& law) { return law == "task" || law == "body_pose" || law == "body_velocity"; }
@@ -57,13 +70,7 @@ Result<Scenario> scenario_with(const std::string& text, const std::string& path,
   } catch (const toml::parse_error& error) {
     return fail(ErrorKind::Syntax, std::string(error.description()), path);
   }
-  toml::table* control = nullptr;
-  if (toml::array* all = root["control"].as_array())
-    for (std::size_t k = 0; k < all->size(); ++k)
-      if (toml::table* t = all->get(k)->as_table()) {
-        const std::string name = (*t)["name"].value_or(k == 0 ? std::string("control") : fmt::format("control{}", k + 1));
-        if (name == choices.controller) control = t;
-      }
+  toml::table* control = find_control(root, choices.controller);
   if (control == nullptr) return fail(ErrorKind::Scenario, fmt::format("there is no controller '{}'", choices.controller), path);
   if (const std::string law = (*control)["law"].value_or(std::string()); !moves_bodies(law))
     return fail(
@@ -79,6 +86,21 @@ Result<Scenario> scenario_with(const std::string& text, const std::string& path,
   for (ControllerSpec& c : scenario->controllers)
     if (c.name == choices.controller) c.weighs = c.period > 0;
   return scenario;
+}
+
+std::string learned_line(const std::string& text, const std::string& path, const LoopChoices& choices, const LoopWay& way) {
+  namespace fs = std::filesystem;
+  std::error_code trouble;
+  const fs::path from = fs::absolute(path, trouble).parent_path();
+  const fs::path file = fs::relative(choices.learned, from, trouble);
+  toml::table learned{{"file", file.empty() ? fs::absolute(choices.learned, trouble).string() : file.string()}};
+  if (way.knows == LoopWay::Knows::Identified) learned.insert("load", false);
+  if (toml::parse_result root = toml::parse(text); toml::table* control = find_control(root, choices.controller))
+    if (const toml::array* points = (*control)["learned"]["obstacles"].as_array()) learned.insert("obstacles", *points);
+  learned.is_inline(true);
+  std::ostringstream out;
+  out << toml::toml_formatter(toml::table{{"learned", learned}});
+  return out.str();
 }
 
 }  // namespace invar

@@ -16,6 +16,10 @@ struct LoopChoices {
 Result<Scenario> scenario_with(const std::string& text, const std::string& path, const LoopChoices& choices, const LoopWay& way,
                                const LoopGains& gains);
 
+/// The line of that control table for the learned model, as somebody would write it: the file as seen from the scenario, and
+/// where the scenario places obstacles.
+std::string learned_line(const std::string& text, const std::string& path, const LoopChoices& choices, const LoopWay& way);
+
 /// The name of the controller that is meant; refused where there are several, or none of that name.
 Result<std::string> controller_in(const Scenario& scenario, const std::string& wanted);
 

@@ -23,7 +23,12 @@ tl::unexpected<Error> refused(mode_t mode, const std::string& path) {
   return fail(ErrorKind::File, fmt::format("is {}, not a file", what_is(mode)), path);
 }
 
+thread_local FilesRead* who_notes = nullptr;
+
 }  // namespace
+
+FilesRead::FilesRead() : before_(who_notes) { who_notes = this; }
+FilesRead::~FilesRead() { who_notes = before_; }
 
 Result<OpenFile> open_regular(const std::string& path) {
   // Looked at first, because opening a device may do something; and again when it is open, because the name may have changed.
@@ -39,8 +44,10 @@ Result<OpenFile> open_regular(const std::string& path) {
     ::close(fd);
     return refused(there.st_mode, path);
   }
-  OpenFile file(::fdopen(fd, "rb"));
-  if (file) return file;
+  if (OpenFile file(::fdopen(fd, "rb")); file) {
+    if (who_notes != nullptr) who_notes->paths_.push_back(path);
+    return file;
+  }
   ::close(fd);
   return fail(ErrorKind::File, "cannot be opened for reading", path);
 }

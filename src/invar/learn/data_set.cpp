@@ -12,6 +12,7 @@
 
 #include "invar/learn/motion_factor.hpp"
 #include "invar/mech/gaps.hpp"
+#include "invar/mech/kinematics.hpp"
 
 namespace invar {
 namespace {
@@ -63,6 +64,26 @@ std::string flaw(const DataSample& s, const Model& model, std::size_t inputs) {
     if (std::abs(s.bodies[b].q_WB.norm() - 1) > 1e-6)
       return fmt::format("the quaternion of body '{}' has norm {:g}, not 1", model.bodies()[b].name, s.bodies[b].q_WB.norm());
   return {};
+}
+
+// The coupling whose driven freedom runs away fastest from what the driving one asks for, m/s (turns times the model's length).
+struct Slip {
+  double rate = 0;
+  int coupling = -1;
+};
+Slip largest_slip(const Model& model, const ConstrainedInverse& inverse) {
+  Slip out;
+  const VecX& v = inverse.joint_rates();
+  for (int c = 0; c < static_cast<int>(model.couplings().size()); ++c) {
+    const Coupling& coupling = model.couplings()[static_cast<std::size_t>(c)];
+    const Joint& driven = model.joints()[static_cast<std::size_t>(coupling.joint)];
+    const Joint& of = model.joints()[static_cast<std::size_t>(coupling.of)];
+    const double slope = driven_by(coupling, inverse.joint(coupling.of).q[coupling.of_freedom]).slope;
+    const double unit = turns(driven.kind, coupling.freedom) ? model.length() : 1;
+    const double rate = unit * std::abs(v[driven.v0 + coupling.freedom] - slope * v[of.v0 + coupling.of_freedom]);
+    if (rate > out.rate) out = {rate, c};
+  }
+  return out;
 }
 
 class Fnv {
@@ -117,10 +138,10 @@ Result<void> check(const DataSet& data, const Model& model) {
   for (std::size_t r = 0; r < data.runs.size(); ++r)
     if (const Torn& t = all.runs[r]; is_torn(t, all.moving, kMostTorn, model.length(), kMostOpen))
       return refuse(data.runs[r], t.sample,
-                    fmt::format("joint '{}' is torn open at {:.2g} m/s (turns times the mechanism's length), and joints forbid "
+                    fmt::format("{} is torn open at {:.2g} m/s (turns times the mechanism's length), and joints forbid "
                                 "{:.2g} m/s of the run's {:.2g} m/s (rms): the velocities are not of this mechanism. They are "
                                 "those of the centres of mass in m/s and angular ones in rad/s, World components",
-                                model.joints()[static_cast<std::size_t>(t.joint)].name, t.rate, t.forbidden, t.moving));
+                                t.who(model), t.rate, t.forbidden, t.moving));
   std::map<std::uint64_t, const DataRun*> seen;
   for (const DataRun& run : data.runs) {
     Fnv sum;
@@ -141,6 +162,11 @@ OpenJoint most_open(const DataRun& run, const Model& model) {
     for (int j = 0; j < static_cast<int>(model.joints().size()); ++j)
       if (const double gap = gap_of_joint(model, scales, j, run.samples[i].bodies); !(gap <= out.gap)) out = {gap, j, i};
   return out;
+}
+
+std::string Torn::who(const Model& model) const {
+  if (coupling >= 0) return fmt::format("coupling '{}'", model.couplings()[static_cast<std::size_t>(coupling)].name);
+  return joint >= 0 ? fmt::format("joint '{}'", model.joints()[static_cast<std::size_t>(joint)].name) : "the mechanism";
 }
 
 Torn torn(const DataRun& run, const Model& model) {
@@ -169,20 +195,21 @@ Torn torn(const DataRun& run, const Model& model) {
       momenta[b] = {spun(model.bodies()[b], at[b], at[b].w_WB), model.bodies()[b].inertia.mass * at[b].v_WC};
     }
     if (!inverse.at(at).ok() || !inverse.apply(&momenta, nullptr, nearest).ok()) continue;
-    int joint = -1;
-    const double rate = inverse.violation(v, joint);
+    int joint = -1, coupling = -1;
+    double rate = inverse.violation(v, joint);
+    if (const Slip slip = largest_slip(model, inverse); slip.rate > rate) rate = slip.rate, coupling = slip.coupling, joint = -1;
     out.moving += square(at), ++judged;
     for (std::size_t b = 0; b < v.size(); ++b) v[b].a_WC -= nearest[b].a_WC, v[b].alpha_WB -= nearest[b].alpha_WB;
     const double forbidden = square(at);
     out.forbidden += forbidden;
-    if (forbidden > most && joint >= 0) most = forbidden, out.joint = joint, out.sample = i, out.rate = rate;
+    if (forbidden > most) most = forbidden, out.joint = joint, out.coupling = coupling, out.sample = i, out.rate = rate;
   }
   if (judged > 0) out.forbidden = std::sqrt(out.forbidden / judged), out.moving = std::sqrt(out.moving / judged);
   return out;
 }
 
 bool is_torn(const Torn& run, double moving, double part, double length, double gap) {
-  return run.joint >= 0 && run.forbidden > part * moving && run.forbidden * run.lasts > gap * length;
+  return run.forbidden > part * moving && run.forbidden * run.lasts > gap * length;
 }
 
 AllTorn torn(const DataSet& data, const Model& model) {

@@ -58,9 +58,13 @@ struct Torn {
   double forbidden = 0;  ///< rms over the run, m/s: the square root of |v|²_M over the mass of the mechanism
   double moving = 0;     ///< rms of the velocities themselves, m/s
   double lasts = 0;      ///< s, from the first sample to the last
-  int joint = -1;        ///< torn apart fastest, in the sample in which most is forbidden
+  /// Torn apart fastest, in the sample in which most is forbidden: a joint or a coupling, the other one is -1.
+  int joint = -1, coupling = -1;
   std::size_t sample = 0;
   double rate = 0;  ///< at which it is, m/s (angular ones times the model's length)
+
+  /// "joint 'elbow'", "coupling 'gear'".
+  std::string who(const Model& model) const;
 };
 /// Samples at which the mechanism has no answer are passed over, and models with rotors, which learning refuses.
 Torn torn(const DataRun& run, const Model& model);

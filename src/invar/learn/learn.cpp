@@ -24,7 +24,7 @@ class Learning {
       : nominal_(nominal), model_(model), data_(data), spec_(std::move(spec)), context_{data.obstacle_names, actuators} {}
 
   Result<LearnResult> run() {
-    if (auto fine = check(data_, model_); !fine) return tl::unexpected(fine.error());
+    if (auto fine = spec_.checked ? Result<void>() : check(data_, model_); !fine) return tl::unexpected(fine.error());
     if (auto fine = divide(); !fine) return tl::unexpected(fine.error());
     for (TermSpec& t : spec_.terms)
       if (is_generic(t.kind)) t.scales = scales_of(data_, model_.length(), training_);
@@ -185,9 +185,9 @@ class Learning {
     for (std::size_t r = 0; r < data_.runs.size(); ++r)
       if (const Torn& t = all.runs[r]; is_torn(t, all.moving, kNoticeablyTorn, model_.length(), kNoticeablyOpen))
         out.learned.notes.push_back(
-            fmt::format("{}: joints forbid {:.2g} m/s of velocities of {:.2g} m/s (rms), most at joint '{}': they are known no "
+            fmt::format("{}: joints forbid {:.2g} m/s of velocities of {:.2g} m/s (rms), most at {}: they are known no "
                         "better than that",
-                        data_.runs[r].name, t.forbidden, t.moving, model_.joints()[static_cast<std::size_t>(t.joint)].name));
+                        data_.runs[r].name, t.forbidden, t.moving, t.who(model_)));
     // Generic terms know where they were.
     for (TermSpec& t : out.learned.terms)
       if (is_generic(t.kind)) {

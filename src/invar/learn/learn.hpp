@@ -13,7 +13,8 @@ struct LearnSpec {
   std::vector<int> held_out;  ///< runs of the data; empty: every fifth, the last one at least
   std::vector<int> judges;    ///< runs that are left out of everything, to judge by
   std::uint64_t seed = 1;
-  int window = 0;  ///< of differences, for the record
+  int window = 0;        ///< of differences, for the record
+  bool checked = false;  ///< the data are some of those that `check` took: all of them say what is much of a velocity, not some
   int threads = 1;
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends early with what was learned until then
   std::function<void(const std::string& doing, double part)> progress;

@@ -107,7 +107,7 @@ Result<Errors> Rivals::of_terms(const std::vector<TermSpec>& terms, long samples
   const DataSet data = chosen(samples);
   const std::size_t held_out = division_.held_out.size(), training = data.runs.size() - held_out;
   LearnSpec spec = spec_;
-  spec.terms = terms, spec.judges.clear(), spec.progress = nullptr, spec.stop = nullptr;
+  spec.terms = terms, spec.judges.clear(), spec.progress = nullptr, spec.stop = nullptr, spec.checked = true;
   spec.held_out = first_numbers(held_out, training);
   if (terms.size() != spec_.terms.size()) spec.fit.strengths.clear();
   auto learned = learn(nominal_, model_, data, spec, actuators_);

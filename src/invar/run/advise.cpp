@@ -348,6 +348,11 @@ Result<Advice> advise(const MakeLoop& make, const AdviseOptions& options) {
 std::string sentence(const Advice& advice, bool flow_is_guessed) {
   const bool any = std::any_of(advice.loops.begin(), advice.loops.end(), [](const AdvisedLoop& l) { return l.found; });
   if (advice.taken < 0 && any) return "gains that keep the margin were found, but no run that judges them has a score";
+  // A margin is that of candidates that ran.
+  const auto ran = [](const AdvisedLoop& l) { return l.found || l.searched.failure.empty(); };
+  if (advice.taken < 0 && !advice.interrupted && !advice.loops.empty() &&
+      std::none_of(advice.loops.begin(), advice.loops.end(), ran))
+    return "no candidate could be judged: " + advice.loops.front().searched.failure;
   if (advice.taken < 0)
     return advice.interrupted ? "interrupted: until then no way kept the margin with any gains that were tried"
                               : "no way keeps the margin with any gains that were tried";
