@@ -105,7 +105,7 @@ TEST(StartParts, AreEachOnTheBranchThatIsNamed) {
   int others = 0;
   for (int k = 0; k < cases(12); ++k) {
     Random random(seed(12100) + static_cast<std::uint64_t>(k));
-    const int loops = 1 + k;
+    const int loops = 1 + k % 12;
     const bool together = k % 2 == 1;
     ModelSpec spec;
     spec.bodies.push_back(disc("table", 1));
@@ -134,7 +134,7 @@ TEST(StartParts, AreEachOnTheBranchThatIsNamed) {
     for (const char* name : {"beside", "on", "table"})
       EXPECT_NEAR(begins->q[joint_of(model, name).q0], 0, 1e-11) << what << ", joint " << name;
   }
-  EXPECT_GT(others, cases(12));
+  EXPECT_GT(others, cases(12) / 2);
 }
 
 // Crank and coupler angle contradict each other: one of them is as named, exactly, and the loop is on the branch that is meant.

@@ -150,12 +150,21 @@ VecX wound_of(const Model& model, const Start& start, const Bodies& bodies) {
       else
         tellers.push_back({i, named && !gave_way ? -1 : off});
     }
-  std::sort(tellers.begin(), tellers.end(),
-            [](const Teller& a, const Teller& b) { return a.off != b.off ? a.off < b.off : a.freedom < b.freedom; });
-  std::vector<int> in_turn;
-  for (const Teller& teller : tellers) in_turn.push_back(teller.freedom);
-  const VecX wound = wound_at(model, bodies, told, in_turn);
-  return most_broken(model, bodies, wound).gap < gap ? wound : together;
+  // What has come round by a whole turn seems near, too: then the others tell.
+  VecX best = together;
+  double least = gap;
+  for (const double sign : {1.0, -1.0}) {
+    const auto place = [&](const Teller& t) { return t.off < 0 ? -std::numeric_limits<double>::infinity() : sign * t.off; };
+    std::sort(tellers.begin(), tellers.end(), [&](const Teller& a, const Teller& b) {
+      return place(a) != place(b) ? place(a) < place(b) : a.freedom < b.freedom;
+    });
+    std::vector<int> in_turn;
+    for (const Teller& teller : tellers) in_turn.push_back(teller.freedom);
+    const VecX wound = wound_at(model, bodies, told, in_turn);
+    if (const double now = most_broken(model, bodies, wound).gap; now < least) best = wound, least = now;
+    if (!(least > AsNamed::kBound)) break;
+  }
+  return best;
 }
 
 Result<void> expect_couplings(const Model& model, const Bodies& bodies, const VecX& wound) {
