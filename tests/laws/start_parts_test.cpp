@@ -213,7 +213,7 @@ TEST(StartParts, OfCouplingsTurnAsOftenAsTheyMust) {
     const auto there = begun(crank, Start(crank), what);
     ASSERT_TRUE(there);
     for (const char* name : {"b", "c", "d"}) spec.initial[name] = {there->q[joint_of(crank, name).q0]};
-    const double ratio = random.uniform(5, 40) * (random.chance(0.5) ? 1 : -1), d = spec.initial["d"][0];
+    const double ratio = random.uniform(20, 60) * (random.chance(0.5) ? 1 : -1), d = spec.initial["d"][0];
     spec.bodies.push_back(disc("wheel"));
     spec.joints.push_back(hinge("w", "world", "wheel", {0, 0, 2}));
     CouplingSpec gear;
@@ -232,7 +232,7 @@ TEST(StartParts, OfCouplingsTurnAsOftenAsTheyMust) {
     EXPECT_NEAR(w, ratio * (begins->q[joint_of(model, "d").q0] - d), std::abs(ratio) * kClosed) << what;
     turned += std::abs(w) > std::numbers::pi ? 1 : 0;
   }
-  EXPECT_GT(turned, cases(32) / 4) << "otherwise nothing is tested";
+  EXPECT_GT(turned, cases(32) / 8) << "otherwise nothing is tested";
 }
 
 /// Two hinges, the second of which the first one drives.
