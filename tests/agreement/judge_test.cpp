@@ -8,9 +8,9 @@
 #include "invar/mech/energy.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
-#include "support/faces/kinds.hpp"
 #include "support/campaign.hpp"
 #include "support/dense_kkt.hpp"
+#include "support/faces/kinds.hpp"
 #include "support/states.hpp"
 
 namespace invar::testing {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "invar/io/model_file.hpp"
-#include "support/faces/kinds.hpp"
 #include "invar/model/model.hpp"
+#include "support/faces/kinds.hpp"
 #include "support/model_texts.hpp"
 
 namespace invar {

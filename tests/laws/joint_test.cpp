@@ -4,8 +4,8 @@
 #include <numbers>
 
 #include "invar/model/model.hpp"
-#include "support/faces/kinds.hpp"
 #include "support/expect_joint.hpp"
+#include "support/faces/kinds.hpp"
 
 namespace invar {
 namespace {

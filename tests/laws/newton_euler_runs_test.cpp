@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "support/faces/kinds.hpp"
 #include "support/campaign.hpp"
+#include "support/faces/kinds.hpp"
 #include "support/recorded.hpp"
 #include "support/ride.hpp"
 #include "support/states.hpp"

@@ -6,7 +6,6 @@
 // Rows C V = 0 give C B ν' = -C b - C' V. A freedom's rate is u = d·V, so u' = d·(B ν' + b) + d'·V. A rotor of inertia a on it
 // adds a (Bᵀd)(Bᵀd)ᵀ to M and -a (d·b + d'·V) Bᵀd to the force. A coupling u_1 = p'(q_2) u_2 is a row made of two freedoms, with
 // p'' u_2² on its right side. C and d turn with q only in the universal joint: x' = q0' y, y' = -q0' x.
-#include "support/faces/kinds.hpp"
 #include "support/dense_kkt.hpp"
 
 #include <array>
@@ -14,6 +13,7 @@
 
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/passive.hpp"
+#include "support/faces/kinds.hpp"
 
 namespace invar::testing {
 

@@ -5,6 +5,7 @@
 
 #include "invar/base/check.hpp"
 #include "invar/mech/scales.hpp"
+#include "invar/model/joint/table.hpp"
 
 namespace invar {
 
@@ -21,10 +22,11 @@ Model with_equal_bodies(const Model& model) {
   // Frames of a model are turned already: axes are z, the second one of a universal joint is x.
   for (const Joint& from : model.joints()) {
     JointSpec& joint = spec.joints.emplace_back();
-    joint.name = from.name, joint.kind = from.kind, joint.pitch = from.pitch, joint.cut = from.cut;
+    joint.name = from.name, joint.kind = from.kind, joint.cut = from.cut;
+    joint.pitch = takes_pitch(from.kind) ? from.pitch : 0;  // a locked screw is a fixed joint
     joint.parent = model.body_name(from.parent), joint.child = model.body_name(from.child);
     joint.at_parent = from.X_PF, joint.at_child = from.X_CM;
-    if (from.kind == JointKind::Universal) joint.axis2 = Vec3::UnitX();
+    if (from.facts->axes() == 2) joint.axis2 = Vec3::UnitX();
   }
   for (const Coupling& from : model.couplings()) {
     CouplingSpec& coupling = spec.couplings.emplace_back();

@@ -79,7 +79,7 @@ Slip largest_slip(const Model& model, const ConstrainedInverse& inverse) {
     const Joint& driven = model.joints()[static_cast<std::size_t>(coupling.joint)];
     const Joint& of = model.joints()[static_cast<std::size_t>(coupling.of)];
     const double slope = driven_by(coupling, inverse.joint(coupling.of).q[coupling.of_freedom]).slope;
-    const double unit = turns(driven.kind, coupling.freedom) ? model.length() : 1;
+    const double unit = driven.turns(coupling.freedom) ? model.length() : 1;
     const double rate = unit * std::abs(v[driven.v0 + coupling.freedom] - slope * v[of.v0 + coupling.of_freedom]);
     if (rate > out.rate) out = {rate, c};
   }

@@ -19,8 +19,10 @@ JointState JointState::initial(const Model& model) { return {model.initial_q(), 
 void JointState::name(const Model& model, const std::vector<bool>& named) {
   std::vector<bool> moved = named;
   for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
-    for (const Coupling& c : model.couplings())
+    for (const Coupling& c : model.couplings()) {
       if (moved[c.of] && !named[c.joint]) moved[c.joint] = true, known[c.joint] = false;
+      if (moved[c.joint] && !named[c.of]) moved[c.of] = true, known[c.of] = false;
+    }
   for (std::size_t j = 0; j < named.size(); ++j)
     if (named[j]) known[j] = true;
 }
@@ -84,10 +86,13 @@ Moving inward(const Model& model, int j, const JointState& joints, const Moving&
 }
 
 // Freedoms that nobody named follow the coupling that drives them, or those that they drive; couplings in a row pass on.
-JointState with_driven(const Model& model, JointState joints) {
+JointState with_driven(const Model& model, JointState joints, const std::vector<bool>& follows) {
   std::vector<bool> told(static_cast<std::size_t>(model.nv()), false);
   for (std::size_t j = 0; j < model.joints().size(); ++j)
-    for (int k = 0; k < model.joints()[j].nv; ++k) told[model.joints()[j].v0 + k] = joints.known[j];
+    for (int k = 0; k < model.joints()[j].nv; ++k) {
+      const int i = model.joints()[j].v0 + k;
+      told[i] = joints.known[j] && (follows.empty() || !follows[i]);
+    }
   for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
     for (const Coupling& c : model.couplings()) {
       // Joints with couplings have one coordinate per freedom.
@@ -170,8 +175,10 @@ Result<void> expect_finite(const Model& model, const Bodies& bodies) {
 
 }  // namespace
 
-Bodies place(const Model& model, const JointState& given) {
-  const JointState joints = with_driven(model, given);
+Bodies place(const Model& model, const JointState& joints) { return place(model, joints, {}); }
+
+Bodies place(const Model& model, const JointState& given, const std::vector<bool>& follows) {
+  const JointState joints = with_driven(model, given, follows);
   const int n = static_cast<int>(model.bodies().size());
   std::vector<Moving> moving(n);
   std::vector<bool> placed(n, false);

@@ -169,38 +169,57 @@ void unwind(const Model& model, const VecX& wound, VecX& q) {
       if (joint.winds(k)) q[joint.q0 + k] = nearest_turn(q[joint.q0 + k], wound[joint.v0 + k]);
 }
 
-VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told) {
+namespace {
+
+// Couplings in a row pass turns on, in whatever order they were written: from coordinates that are known either way, or from all
+// driving ones to those that they drive.
+void pass_turns_on(const Model& model, const VecX& q, bool from_known, std::vector<bool>& known, VecX& wound) {
+  const auto value = [&](const Joint& joint, int k) { return joint.winds(k) ? wound[joint.v0 + k] : q[joint.q0 + k]; };
+  for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
+    for (const Coupling& c : model.couplings()) {
+      const Joint& driven = joint_of(model, c.joint);
+      const Joint& of = joint_of(model, c.of);
+      const int i = driven.v0 + c.freedom, j = of.v0 + c.of_freedom;
+      const double driving = value(of, c.of_freedom);
+      if (!known[i] && (known[j] || !from_known)) {
+        wound[i] = nearest_turn(wound[i], driven_by(c, driving).value);
+        known[i] = known[j];
+      } else if (known[i] && !known[j]) {
+        const double back = driving_of(c, value(driven, c.freedom), driving);
+        if (!std::isfinite(back)) continue;
+        wound[j] = nearest_turn(wound[j], back);
+        known[j] = true;
+      }
+    }
+}
+
+}  // namespace
+
+VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told) { return wound_at(model, bodies, told, {}); }
+
+VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told, const std::vector<int>& in_turn) {
   VecX q, v, wound = VecX::Zero(model.nv());
   joint_coordinates(model, bodies, q, v);
-  const auto is_told = [&](int i) { return told.size() > 0 && !std::isnan(told[i]); };
+  const auto is_told = [&](int i) {
+    return told.size() > 0 && !std::isnan(told[i]) && std::find(in_turn.begin(), in_turn.end(), i) == in_turn.end();
+  };
   for (const Joint& joint : model.joints())
     for (int k = 0; k < joint.nv; ++k) {
       const int i = joint.v0 + k;
       if (joint.winds(k)) wound[i] = is_told(i) ? nearest_turn(q[joint.q0 + k], told[i]) : q[joint.q0 + k];
     }
-  // Couplings in a row pass turns on, in whatever order they were written: first from coordinates that are told, or that have no
-  // turns, either way; then from driving ones to those that they drive.
+  // Coordinates that are told, or that have no turns.
   std::vector<bool> known(static_cast<std::size_t>(model.nv()));
   for (const Joint& joint : model.joints())
     for (int k = 0; k < joint.nv; ++k) known[joint.v0 + k] = is_told(joint.v0 + k) || !joint.winds(k);
-  const auto value = [&](const Joint& joint, int k) { return joint.winds(k) ? wound[joint.v0 + k] : q[joint.q0 + k]; };
-  for (const bool from_known : {true, false})
-    for (std::size_t pass = 0; pass < model.couplings().size(); ++pass)
-      for (const Coupling& c : model.couplings()) {
-        const Joint& driven = joint_of(model, c.joint);
-        const Joint& of = joint_of(model, c.of);
-        const int i = driven.v0 + c.freedom, j = of.v0 + c.of_freedom;
-        const double driving = value(of, c.of_freedom);
-        if (!known[i] && (known[j] || !from_known)) {
-          wound[i] = nearest_turn(wound[i], driven_by(c, driving).value);
-          known[i] = known[j];
-        } else if (known[i] && !known[j]) {
-          const double back = driving_of(c, value(driven, c.freedom), driving);
-          if (!std::isfinite(back)) continue;
-          wound[j] = nearest_turn(wound[j], back);
-          known[j] = true;
-        }
-      }
+  pass_turns_on(model, q, true, known, wound);
+  for (const int i : in_turn) {
+    if (known[static_cast<std::size_t>(i)]) continue;
+    wound[i] = nearest_turn(wound[i], told[i]);
+    known[static_cast<std::size_t>(i)] = true;
+    pass_turns_on(model, q, true, known, wound);
+  }
+  pass_turns_on(model, q, false, known, wound);
   return wound;
 }
 
@@ -273,8 +292,10 @@ Driven driven_by(const Coupling& coupling, double q) {
   return p;
 }
 
-double driving_of(const Coupling& coupling, double value, double guess) {
-  // Newton's method, until rounding leaves nothing to gain; for a gear its first iteration is exact.
+namespace {
+
+// Newton's method, until rounding leaves nothing to gain; for a gear its first iteration is exact.
+double newton_driving_of(const Coupling& coupling, double value, double guess) {
   constexpr int kIterations = 40;
   constexpr double kClose = 1e-9;
   double q = guess, before = std::numeric_limits<double>::infinity();
@@ -289,6 +310,21 @@ double driving_of(const Coupling& coupling, double value, double guess) {
     before = std::abs(step);
   }
   return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+// Where the polynomial is level at the guess no slope leads away from it: c qⁿ, its highest power, tells how far to look.
+double driving_of(const Coupling& coupling, double value, double guess) {
+  const double q = newton_driving_of(coupling, value, guess);
+  if (std::isfinite(q)) return q;
+  std::size_t n = coupling.coefficients.size();
+  while (n > 1 && coupling.coefficients[n - 1] == 0) --n;
+  if (n < 3) return q;
+  const double missing = std::abs(value - driven_by(coupling, guess).value);
+  const double far = std::pow(missing / std::abs(coupling.coefficients[n - 1]), 1 / static_cast<double>(n - 1));
+  const double ahead = newton_driving_of(coupling, value, guess + far);
+  return std::isfinite(ahead) ? ahead : newton_driving_of(coupling, value, guess - far);
 }
 
 void driving_coordinates(const Model& model, const VecX& q, VecX& out) {

@@ -31,6 +31,9 @@ double nearest_turn(double angle, double wound);
 /// to `told` (per freedom; NaN: nobody told; empty: none was). Where nobody told, a driven freedom lies on the turn that its
 /// coupling asks for, any other within half a turn of zero. Allocates.
 VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told);
+/// The same where freedoms `in_turn` tell one after the other, after all others: each tells only what couplings with those before
+/// it leave open.
+VecX wound_at(const Model& model, const Bodies& bodies, const VecX& told, const std::vector<int>& in_turn);
 
 /// Derivatives of the joint rates from body accelerations, stacked as in the model.
 void joint_accelerations(const Model& model, const Bodies& bodies, const Accelerations& accelerations, VecX& vdot);

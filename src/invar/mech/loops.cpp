@@ -193,6 +193,9 @@ void Loops::hold(const std::vector<Held>& held) {
 
 void Loops::place(const VecX& q, const VecX& wound) {
   wound_ = wound;
+  for (const JointNode& n : tree_.nodes())
+    for (int k = 0; n.joint >= 0 && k < n.nv; ++k)
+      if (n.facts->winds(k)) wound_[model_.joints()[size(n.joint)].v0 + k] = q[n.q0 + k];
   if (!held_.empty()) placed_ = q;
   tree_.place(q, none_, bodies_);
 }

@@ -53,7 +53,8 @@ class Loops {
   /// parameter is left of a motion with more freedoms.
   void hold(const std::vector<Held>& held);
 
-  /// Puts the tree where q says; what follows belongs to this place. `wound` tells turns of joints outside the tree.
+  /// Puts the tree where q says; what follows belongs to this place. Turns of its joints are those of q, of joints outside the
+  /// tree those nearest to `wound`.
   void place(const VecX& q, const VecX& wound);
   const Bodies& bodies() const { return bodies_; }
   /// Rows of a group (rows x its freedoms, scaled), residuals in parts of its length.

@@ -68,7 +68,8 @@ bool Travel::go(const VecX& q, const VecX& v, int group) {
   wanted_ = VecX::Constant(tree_.nv(), std::numeric_limits<double>::quiet_NaN());
   for (int i = 0; i < tree_.nv(); ++i)
     if (paced_[static_cast<std::size_t>(i)]) wanted_[i] = v[tree_.freedom_of_model(i)];
-  const VecX start = q_;
+  const VecX start = q_, before = v_;
+  bool arrived = true;
   std::vector<bool> in_group(static_cast<std::size_t>(tree_.nv()), false);
   for (std::size_t g = 0; g < loops_.groups().size(); ++g) {
     for (const int f : loops_.groups()[g].freedoms) in_group[static_cast<std::size_t>(f)] = true;
@@ -84,23 +85,36 @@ bool Travel::go(const VecX& q, const VecX& v, int group) {
       continue;
     at_ = start;
     rates_ = VecX::Zero(tree_.nv());
-    if (!go_in_group(g, leads)) return false;
-    // Groups share no freedom, and no joint.
-    for (const int f : loops_.groups()[g].freedoms) {
-      const JointNode& n = tree_.nodes()[tree_.node_of_freedom(f)];
-      q_.segment(n.q0, n.nq) = at_.segment(n.q0, n.nq);
-      v_[f] = rates_[f];
-    }
+    if (go_in_group(g, leads))
+      put(g, at_, rates_);
+    else
+      arrived = false;
   }
   for (int i = 0; i < tree_.nv() && group < 0; ++i)
     if (!in_group[static_cast<std::size_t>(i)] && leader_[static_cast<std::size_t>(i)])
       q_[tree_.coordinate_of(i)] += lead(i).by, v_[i] = std::isnan(wanted_[i]) ? 0 : wanted_[i];
   if (group < 0) turn(q, in_group);
+  loops_.hold({});
+  loops_.place(q_, wound_);
+  std::vector<std::size_t> open;
+  for (std::size_t g = 0; g < loops_.groups().size(); ++g)
+    if (!closed(g)) open.push_back(g);
+  for (const std::size_t g : open) put(g, start, before);
   tree_.place(q_, v_, bodies_);
-  return closed();
+  return arrived && open.empty();
 }
 
-// Attitudes outside of loops. A free joint is none of the tree's: its body floats there, with coordinates of its own.
+// Groups share no freedom, and no joint.
+void Travel::put(std::size_t group, const VecX& q, const VecX& v) {
+  for (const int f : loops_.groups()[group].freedoms) {
+    const JointNode& n = tree_.nodes()[tree_.node_of_freedom(f)];
+    q_.segment(n.q0, n.nq) = q.segment(n.q0, n.nq);
+    v_[f] = v[f];
+  }
+}
+
+// Attitudes outside of loops. A free joint is none of the tree's: the tree that its body belongs to floats, and is put as a whole
+// where that body is wanted.
 void Travel::turn(const VecX& q, const std::vector<bool>& in_group) {
   const Model& model = tree_.model();
   VecX rates = named_rates_, floating_q, floating_v;
@@ -108,34 +122,43 @@ void Travel::turn(const VecX& q, const std::vector<bool>& in_group) {
     if (std::isnan(rate)) rate = 0;
   for (const int j : attitudes_) {
     const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
-    if (const int first = tree_.freedom_of_joint(j, 0); first >= 0) {
-      if (in_group[static_cast<std::size_t>(first)]) continue;
-      const JointNode& n = tree_.nodes()[tree_.node_of_freedom(first)];
-      q_.segment(n.q0, n.nq) = q.segment(joint.q0, joint.nq);
-      v_.segment(n.v0, n.nv) = rates.segment(joint.v0, joint.nv);
-      continue;
-    }
-    const JointNode& n = tree_.nodes()[static_cast<std::size_t>(tree_.node_of_body(joint.child))];
-    if (joint.parent != kWorld || n.joint >= 0) continue;
-    tree_.measure(place(model, {q, rates, std::vector<bool>(model.joints().size(), true)}), wound_, floating_q, floating_v);
+    const int first = tree_.freedom_of_joint(j, 0);
+    if (first < 0 || in_group[static_cast<std::size_t>(first)]) continue;
+    const JointNode& n = tree_.nodes()[tree_.node_of_freedom(first)];
+    q_.segment(n.q0, n.nq) = q.segment(joint.q0, joint.nq);
+    v_.segment(n.v0, n.nv) = rates.segment(joint.v0, joint.nv);
+  }
+  for (const int j : attitudes_) {
+    const Joint& joint = model.joints()[static_cast<std::size_t>(j)];
+    if (joint.parent != kWorld || tree_.freedom_of_joint(j, 0) >= 0) continue;
+    int root = tree_.node_of_body(joint.child);
+    const auto node = [&]() -> const JointNode& { return tree_.nodes()[static_cast<std::size_t>(root)]; };
+    while (node().inner >= 0) root = node().inner;
+    const JointNode& n = node();
+    if (n.joint >= 0) continue;
+    const Bodies wanted = place(model, {q, rates, std::vector<bool>(model.joints().size(), true)});
+    Bodies bodies(model.bodies().size());
+    tree_.place(q_, v_, bodies);
+    const BodyState is = bodies[static_cast<std::size_t>(joint.child)], &to = wanted[static_cast<std::size_t>(joint.child)];
+    BodyState& r = bodies[static_cast<std::size_t>(n.body)];
+    const Quat by = to.q_WB * is.q_WB.conjugate();
+    const Vec3 arm = by * (r.p_WC - is.p_WC), w = to.w_WB - by * is.w_WB;
+    r = {to.p_WC + arm, to.v_WC + by * (r.v_WC - is.v_WC) + w.cross(arm), by * r.w_WB + w, by * r.q_WB};
+    if (n.body == joint.child) r = to;
+    tree_.measure(bodies, wound_, floating_q, floating_v);
     q_.segment(n.q0, n.nq) = floating_q.segment(n.q0, n.nq);
     v_.segment(n.v0, n.nv) = floating_v.segment(n.v0, n.nv);
   }
 }
 
-// Whether positions and rates meet all rows, those included that nobody kept.
-bool Travel::closed() {
+// Whether positions and rates meet all rows, those included that nobody kept; where loops were placed.
+bool Travel::closed(std::size_t group) {
   VecX r, rates;
   MatX J;
-  loops_.hold({});
-  loops_.place(q_, wound_);
-  for (std::size_t g = 0; g < loops_.groups().size(); ++g) {
-    loops_.residual(g, r);
-    loops_.rates(g, v_, rates);
-    loops_.jacobian(g, J);
-    if (!(r.norm() <= kClosed) || !((J * rates).norm() <= kClosed * rates.norm())) return false;
-  }
-  return true;
+  loops_.residual(group, r);
+  loops_.rates(group, v_, rates);
+  loops_.jacobian(group, J);
+  return r.norm() <= kClosed && (J * rates).norm() <= kClosed * rates.norm();
 }
 
 // What depends is sent ahead along the motion: near a singular configuration, where branches meet, it would go astray.

@@ -21,8 +21,9 @@ class Travel {
   /// A group of loops that stays where it is, with the rates that it has.
   void keep(std::size_t group);
   /// To the coordinates q and rates v (stacked as in the model; only those that lead count; NaN: a rate that follows from the
-  /// others), in all groups of loops or in one of them. False where loops do not let the freedoms that lead get there. Groups in
-  /// which nothing leads, because loops hold all of it, stay at rest.
+  /// others), in all groups of loops or in one of them. False where loops do not let the freedoms that lead get there; a group
+  /// that does not stays where it is, whatever others do. Groups in which nothing leads, because loops hold all of it, stay at
+  /// rest.
   bool go(const VecX& q, const VecX& v, int group = -1);
   /// Where it arrived, after go.
   const Bodies& bodies() const { return bodies_; }
@@ -38,7 +39,8 @@ class Travel {
     double by;
   };
   bool choose(const VecX& q);
-  bool closed();
+  bool closed(std::size_t group);
+  void put(std::size_t group, const VecX& q, const VecX& v);
   bool go_in_group(std::size_t group, const std::vector<Lead>& leads);
   bool tangent(const std::vector<Lead>& leads, VecX& ahead);
   Way through_band(std::size_t group, const std::vector<Lead>& leads, const Lead& first, double done, const VecX& ahead,

@@ -197,6 +197,35 @@ Model Model::with_joint_frames(const std::vector<Pose>& X_PF, const std::vector<
   return other;
 }
 
+Model Model::part(const std::vector<int>& bodies, const std::vector<int>& joints, const std::vector<int>& couplings) const {
+  const auto place_of = [](const std::vector<int>& all, int i) {
+    return static_cast<int>(std::lower_bound(all.begin(), all.end(), i) - all.begin());
+  };
+  Model out;
+  out.name_ = name_, out.gravity_ = gravity_;
+  for (const int b : bodies) out.bodies_.push_back(bodies_[static_cast<std::size_t>(b)]);
+  std::vector<double> initial;
+  for (const int j : joints) {
+    Joint joint = joints_[static_cast<std::size_t>(j)];
+    initial.insert(initial.end(), initial_q_.data() + joint.q0, initial_q_.data() + joint.q0 + joint.nq);
+    out.initial_named_.push_back(initial_named_[static_cast<std::size_t>(j)]);
+    joint.q0 = out.nq_, joint.v0 = out.nv_;
+    out.nq_ += joint.nq, out.nv_ += joint.nv;
+    joint.child = place_of(bodies, joint.child);
+    if (joint.parent != kWorld) joint.parent = place_of(bodies, joint.parent);
+    out.joints_.push_back(std::move(joint));
+  }
+  out.initial_q_ = Eigen::Map<const VecX>(initial.data(), out.nq_);
+  for (const int c : couplings) {
+    Coupling coupling = couplings_[static_cast<std::size_t>(c)];
+    coupling.joint = place_of(joints, coupling.joint), coupling.of = place_of(joints, coupling.of);
+    out.couplings_.push_back(std::move(coupling));
+  }
+  out.length_ = length_scale(out.joints_, out.bodies_);
+  out.mean_mass_ = mean_mass_of(out.bodies_);
+  return out;
+}
+
 std::optional<int> Model::find_body(std::string_view name) const {
   return name == kWorldName ? std::optional<int>(kWorld) : find(bodies_, name);
 }

@@ -115,6 +115,9 @@ class Model {
   /// The same mechanism with other frames F and M, one of each per joint; everything else stays, scales included.
   Model with_joint_frames(const std::vector<Pose>& X_PF, const std::vector<Pose>& X_CM) const;
 
+  /// Some bodies alone, with joints and couplings between them and the ground: indices, ascending. Without frames and tendons.
+  Model part(const std::vector<int>& bodies, const std::vector<int>& joints, const std::vector<int>& couplings) const;
+
   const std::string& name() const { return name_; }
   const Vec3& gravity() const { return gravity_; }
   const std::vector<Body>& bodies() const { return bodies_; }

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <optional>
 
-#include "invar/base/random.hpp"
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/joint_tree.hpp"
 #include "invar/run/start_names.hpp"
@@ -16,84 +15,10 @@ namespace invar {
 
 namespace {
 
-// [initial], assembled, and the turns its angles are on.
-struct Initial {
-  std::optional<Bodies> bodies;
-  VecX turns;
-};
-
-// The start that names what [initial] names.
-Start named_by_initial(const Model& model) {
-  Start out(model);
-  out.named = model.initial_named();
-  return without_rates(std::move(out));
-}
-
 // Whether a start is [initial] and nothing else.
 bool is_initial(const Model& model, const Start& start) {
   return std::none_of(start.named.begin(), start.named.end(), [](bool named) { return named; }) &&
          start.joints.q == model.initial_q() && start.joints.v.isZero(0);
-}
-
-// Closed bodies, and how far from names they are.
-struct Closed {
-  Bodies bodies;
-  double off;
-};
-
-// Joints that [initial] names lead from closed bodies to where it has them, as far as loops let them. Where names contradict each
-// other, those that lead are as named, and the others follow.
-Closed led_to_initial(const Model& model, Bodies near, const VecX& turns) {
-  const Start names = named_by_initial(model);
-  const std::vector<int> leaders = named_freedoms(model, names);
-  if (leaders.empty() || JointTree(model).rows() == 0) return {std::move(near), 0};
-  const VecX wound = wound_at(model, near, turns);
-  const double off = off_names(model, names, near, wound);
-  if (off <= AsNamed::kBound) return {std::move(near), off};
-  Travel travel(model, leaders, near, wound, named_attitudes(model, names));
-  if (!travel.go(names.joints.q, named_rates(model, names))) return {std::move(near), off};
-  const double there = off_names(model, names, travel.bodies(), wound);
-  return there < off ? Closed{travel.bodies(), there} : Closed{std::move(near), off};
-}
-
-// What values of [initial] that somebody has rounded may be off by, rad or parts of the length.
-constexpr double kRounded = 1e-3;
-
-// Loops closed as [initial] says. Joints that it does not name begin at zero; where loops do not close from there (links that lie
-// in one line resist every way out to first order), or close on another branch than the one that is named, they are tried
-// elsewhere, further away each time; always the same places.
-Result<Bodies> assembled_initial(const Model& model, double tolerance) {
-  constexpr int kTries = 24;
-  const JointState initial = JointState::initial(model);
-  const VecX turns = initial.turns(model);
-  auto first = make_consistent(model, place(model, initial), tolerance, turns);
-  if (!first && first.error().kind != ErrorKind::State) return first;
-  std::optional<Closed> best;
-  if (first) best = led_to_initial(model, std::move(*first), turns);
-  const AsNamed measure(model);
-  Random random(1);
-  for (int k = 0; k < kTries && !(best && best->off <= kRounded); ++k) {
-    JointState joints = initial;
-    const double far = 0.1 * std::exp2(0.25 * k);  // rad, or lengths: up to a turn
-    bool moved = false;
-    for (std::size_t j = 0; j < model.joints().size(); ++j) {
-      const Joint& joint = model.joints()[j];
-      for (int i = 0; i < joint.nv && joint.nq == joint.nv && !model.initial_named()[j]; ++i, moved = true)
-        joints.q[joint.q0 + i] += far * measure.unit(j, i) * random.uniform(-1, 1);
-    }
-    if (!moved) break;
-    auto other = make_consistent(model, place(model, joints), tolerance, turns);
-    if (!other) continue;
-    Closed led = led_to_initial(model, std::move(*other), turns);
-    if (!best || led.off < best->off) best = std::move(led);
-  }
-  return best ? Result<Bodies>(std::move(best->bodies)) : first;
-}
-
-Initial initial_of(const Model& model, double tolerance) {
-  Initial out{{}, JointState::initial(model).turns(model)};
-  if (auto assembled = assembled_initial(model, tolerance)) out.bodies = std::move(*assembled);
-  return out;
 }
 
 std::string configuration(const Loops& loops, const Meeting& m) {
@@ -120,25 +45,16 @@ tl::unexpected<Error> on_no_branch(const NamedBranches& branches, const std::str
                           where, branches.count(), branches.size() == 0 ? "" : "; they have (" + branches.words() + ")"));
 }
 
-// The freedoms and rates of one group, out of another state of the tree.
-void take_group(const Loops& loops, std::size_t group, const VecX& q_from, const VecX& v_from, VecX& q, VecX& v) {
-  for (const int f : loops.groups()[group].freedoms) {
-    const JointNode& n = loops.tree().nodes()[loops.tree().node_of_freedom(f)];
-    q.segment(n.q0, n.nq) = q_from.segment(n.q0, n.nq);
-    v[f] = v_from[f];
-  }
-}
-
 // From an [initial] that is singular itself: each group of loops that is goes along the one branch that is as named. Nothing
 // where no group is singular, or loops do not let what is named be so.
-Result<std::optional<Bodies>> from_singular(const Model& model, const Start& start, const Initial& initial) {
+Result<std::optional<Bodies>> from_singular(const Model& model, const Start& start, const Bodies& initial) {
   const std::optional<Bodies> none;
   const std::vector<int> leaders = named_freedoms(model, start);
   Loops loops(model, leaders);
-  loops.measure_lengths(*initial.bodies);
-  const VecX wound = wound_at(model, *initial.bodies, initial.turns);
+  loops.measure_lengths(initial);
+  const VecX wound = wound_of(model, Start(model), initial);
   VecX q, v;
-  loops.tree().measure(*initial.bodies, wound, q, v);
+  loops.tree().measure(initial, wound, q, v);
   v.setZero();
   const VecX q0 = q;
   std::vector<std::size_t> taken;
@@ -170,9 +86,8 @@ Result<std::optional<Bodies>> from_singular(const Model& model, const Start& sta
 
 // From a regular configuration, or one that nobody has asked about. Where loops arrive next to a singular configuration and rates
 // are not as named, another branch through it may have them.
-Result<std::optional<Bodies>> from_regular(const Model& model, const Start& start, const Bodies& from, const VecX& turns) {
+Result<std::optional<Bodies>> from_regular(const Model& model, const Start& start, const Bodies& from, const VecX& wound) {
   const std::vector<int> leaders = named_freedoms(model, start);
-  const VecX wound = wound_at(model, from, turns);
   Travel travel(model, leaders, from, wound, named_attitudes(model, start));
   if (!travel.go(start.joints.q, named_rates(model, start))) return std::optional<Bodies>();
   if (off_names(model, start, travel.bodies(), wound) <= AsNamed::kBound) return travel.bodies();
@@ -195,26 +110,29 @@ Result<std::optional<Bodies>> from_regular(const Model& model, const Start& star
 Result<Bodies> named_bodies(const Model& model, const Start& start) {
   // From [initial], where it closes: what was named may lie far away, where the nearest assembly is on another branch.
   std::optional<Bodies> first;
-  if (const Initial initial = initial_of(model, start.tolerance); initial.bodies) {
-    auto named = from_singular(model, start, initial);
+  const auto as_told = [&](const Bodies& bodies) { return wound_of(model, start, bodies); };
+  if (const auto initial = assembled_initial(model, start.tolerance)) {
+    auto named = from_singular(model, start, *initial);
     if (!named) return tl::unexpected(named.error());
-    if (!*named) named = from_regular(model, start, *initial.bodies, initial.turns);
+    if (!*named) named = from_regular(model, start, *initial, wound_of(model, Start(model), *initial));
     if (!named) return tl::unexpected(named.error());
     first = std::move(*named);
-    if (first && off_names(model, start, *first, wound_at(model, *first, start.turns(model))) <= AsNamed::kBound) return *first;
+    if (first && off_names(model, start, *first, as_told(*first)) <= AsNamed::kBound) return *first;
   }
   // From what is named, as far as loops let it.
-  const VecX turns = start.turns(model);
-  auto assembled = make_consistent(model, place(model, start.joints), start.tolerance, turns);
+  const Bodies guess = place(model, start.joints, start.follows);
+  auto assembled = make_consistent(model, guess, start.tolerance, as_told(guess));
   if (!assembled) return first ? Result<Bodies>(*first) : assembled;
-  auto named = from_regular(model, start, *assembled, turns);
+  auto named = from_regular(model, start, *assembled, as_told(*assembled));
   if (!named) return tl::unexpected(named.error());
-  if (*named && off_names(model, start, **named, wound_at(model, **named, turns)) <= AsNamed::kBound) return **named;
+  if (*named && off_names(model, start, **named, as_told(**named)) <= AsNamed::kBound) return **named;
+  // A ball that closes a loop leads nothing.
+  if (off_names(model, start, *assembled, as_told(*assembled)) <= AsNamed::kBound) return *assembled;
   // Names contradict each other: rates give way before positions, and both on the branch of [initial] unless elsewhere positions
   // are nearer to what is named.
   const Start places = without_rates(start);
   const auto off = [&](const Bodies& bodies) {
-    return std::max(AsNamed::kBound, off_names(model, places, bodies, wound_at(model, bodies, turns)));
+    return std::max(AsNamed::kBound, off_names(model, places, bodies, as_told(bodies)));
   };
   const Bodies* best = first ? &*first : nullptr;
   for (const Bodies* other : {*named ? &**named : nullptr, &*assembled})
@@ -228,7 +146,7 @@ Result<Bodies> on_branches(const Model& model, const Start& start, Bodies bodies
   const std::vector<int> leaders = named_freedoms(model, start);
   Loops loops(model, leaders);
   loops.measure_lengths(bodies);
-  const VecX wound = wound_at(model, bodies, start.turns(model));
+  const VecX wound = wound_of(model, start, bodies);
   VecX q, v;
   loops.tree().measure(bodies, wound, q, v);
   bool any = false;
@@ -251,7 +169,7 @@ template <class Ask>
 Result<void> ask_where_branches_meet(const Model& model, const Start& start, const Bodies& bodies, const Ask& ask) {
   Loops loops(model);
   loops.measure_lengths(bodies);
-  const VecX wound = wound_at(model, bodies, start.turns(model));
+  const VecX wound = wound_of(model, start, bodies);
   VecX q, v;
   loops.tree().measure(bodies, wound, q, v);
   for (std::size_t g = 0; g < loops.groups().size(); ++g) {
@@ -300,13 +218,13 @@ std::vector<std::string> where_branches_meet(const Model& model, const Start& st
 
 // The bodies of a start whose joints are all named by their places, if by anything.
 Result<Bodies> bodies_of(const Model& model, const Start& start) {
-  const bool named = !start.by_bodies && !named_freedoms(model, start).empty();
+  const bool named = !start.by_bodies && !(named_freedoms(model, start).empty() && named_attitudes(model, start).empty());
   if (start.project && named && JointTree(model).rows() > 0) {
     auto bodies = named_bodies(model, start);
     return bodies ? on_branches(model, start, std::move(*bodies)) : bodies;
   }
-  const VecX turns = start.turns(model);
-  Bodies guess = start.by_bodies ? start.bodies : place(model, start.joints);
+  Bodies guess = start.by_bodies ? start.bodies : place(model, start.joints, start.follows);
+  const VecX turns = start.by_bodies ? VecX() : wound_of(model, start, guess);
   if (start.project) {
     const bool initial = !start.by_bodies && is_initial(model, start);
     auto assembled =
@@ -326,11 +244,12 @@ Result<Bodies> bodies_of(const Model& model, const Start& start) {
 }
 
 // Joints that are named by their rates alone are where the others put them, on the turn that couplings give them.
-Start with_places(const Model& model, Start start) {
+Result<Start> with_places(const Model& model, Start start) {
   if (start.by_bodies || !start.project) return start;
   Start places = without_rates(start);
   places.motion = false;
   places.joints.known = model.initial_named();
+  places.joints.v.setZero();
   bool all = true;
   for (std::size_t j = 0; j < start.no_place.size(); ++j)
     if (start.no_place[j]) places.named[j] = false, all = false;
@@ -338,10 +257,10 @@ Start with_places(const Model& model, Start start) {
   places.joints.name(model, places.named);
   start.no_place.clear();
   const auto bodies = bodies_of(model, places);
-  if (!bodies) return start;
+  if (!bodies) return tl::unexpected(bodies.error());
   VecX q, v;
   joint_coordinates(model, *bodies, q, v);
-  unwind(model, wound_at(model, *bodies, places.turns(model)), q);
+  unwind(model, wound_of(model, places, *bodies), q);
   for (std::size_t j = 0; j < model.joints().size(); ++j) {
     const Joint& joint = model.joints()[j];
     if (start.named[j] && !places.named[j]) start.joints.q.segment(joint.q0, joint.nq) = q.segment(joint.q0, joint.nq);
@@ -354,7 +273,7 @@ Result<Bodies> expect_drives(const Model& model, const Start& start, Bodies bodi
   if (start.driven.empty()) return bodies;
   VecX q, v;
   joint_coordinates(model, bodies, q, v);
-  unwind(model, wound_at(model, bodies, start.turns(model)), q);
+  unwind(model, wound_of(model, start, bodies), q);
   const AsNamed measure(model);
   double most = AsNamed::kBound;
   std::string worst;
@@ -382,19 +301,27 @@ Result<Bodies> expect_drives(const Model& model, const Start& start, Bodies bodi
 
 }  // namespace
 
-Result<Bodies> bodies_at(const Model& model, const Start& start) { return bodies_of(model, with_places(model, start)); }
+Result<Bodies> bodies_at(const Model& model, const Start& given) {
+  const auto start = with_places(model, given);
+  return start ? bodies_of(model, *start) : tl::unexpected(start.error());
+}
 
 Result<State> state_at(Formulation& formulation, const Start& given) {
-  const Start start = with_places(formulation.model(), given);
-  auto bodies = bodies_of(formulation.model(), start);
-  if (bodies && start.motion) bodies = expect_drives(formulation.model(), start, std::move(*bodies));
-  if (!bodies) {
-    Error error = bodies.error();
-    if (error.where.empty()) error.where = start.place ? start.place(error.what) : start.where;
+  const Model& model = formulation.model();
+  const auto refused = [&](Error error) {
+    if (error.where.empty()) error.where = given.place ? given.place(error.what) : given.where;
     return tl::unexpected(error);
-  }
+  };
+  const auto start = with_places(model, given);
+  if (!start) return refused(start.error());
+  auto bodies = bodies_of(model, *start);
+  if (bodies && start->motion) bodies = expect_drives(model, *start, std::move(*bodies));
+  if (!bodies) return refused(bodies.error());
+  const VecX wound = wound_of(model, *start, *bodies);
+  if (start->project)
+    if (const auto fine = expect_couplings(model, *bodies, wound); !fine) return refused(fine.error());
   State x;
-  formulation.set(*bodies, x, start.turns(formulation.model()));
+  formulation.set(*bodies, x, wound);
   return x;
 }
 
@@ -425,7 +352,9 @@ std::vector<std::string> displaced(const Formulation& formulation, const Start& 
   std::vector<std::string> out;
   const Model& model = formulation.model();
   if (given.by_bodies) return out;
-  const Start start = with_places(model, given);
+  const auto placed = with_places(model, given);
+  if (!placed) return out;
+  const Start& start = *placed;
   Bodies bodies;
   formulation.bodies(x, bodies);
   VecX q, v;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "invar/mech/gaps.hpp"
 #include "invar/mech/kinematics.hpp"
 
 namespace invar {
@@ -96,6 +97,99 @@ double off_names(const Model& model, const Start& start, const Bodies& bodies, c
     }
   }
   return largest;
+}
+
+namespace {
+
+struct Broken {
+  double gap = 0;  // rad, or parts of the length
+  int coupling = -1;
+};
+
+Broken most_broken(const Model& model, const Bodies& bodies, const VecX& wound) {
+  Broken out;
+  if (model.couplings().empty()) return out;
+  const Scales scales = scales_of(model);
+  VecX q, v;
+  joint_coordinates(model, bodies, q, v);
+  unwind(model, wound, q);
+  for (int c = 0; c < static_cast<int>(model.couplings().size()); ++c)
+    if (const double gap = gap_of_coupling(model, scales, c, coupling_residual(model, c, q)); gap > out.gap) out = {gap, c};
+  return out;
+}
+
+bool coupled(const Model& model, int joint, int freedom) {
+  return std::any_of(model.couplings().begin(), model.couplings().end(), [&](const Coupling& c) {
+    return (c.joint == joint && c.freedom == freedom) || (c.of == joint && c.of_freedom == freedom);
+  });
+}
+
+}  // namespace
+
+VecX wound_of(const Model& model, const Start& start, const Bodies& bodies) {
+  VecX told = start.turns(model);
+  const VecX together = wound_at(model, bodies, told);
+  const double gap = told.size() > 0 ? most_broken(model, bodies, together).gap : 0;
+  if (!(gap > AsNamed::kBound)) return together;
+  struct Teller {
+    int freedom;
+    double off;
+  };
+  std::vector<Teller> tellers;
+  VecX q, v;
+  joint_coordinates(model, bodies, q, v);
+  const AsNamed measure(model);
+  for (std::size_t j = 0; j < model.joints().size(); ++j)
+    for (int k = 0; k < model.joints()[j].nv; ++k) {
+      const int i = model.joints()[j].v0 + k;
+      if (std::isnan(told[i]) || !winds(model.joints()[j].kind, k)) continue;
+      const double off = measure.off(j, k, nearest_turn(q[model.joints()[j].q0 + k], told[i]), told[i]);
+      const bool named = start.names(model, j, k), gave_way = named && off > AsNamed::kBound;
+      if (gave_way && coupled(model, static_cast<int>(j), k))
+        told[i] = std::numeric_limits<double>::quiet_NaN();
+      else
+        tellers.push_back({i, named && !gave_way ? -1 : off});
+    }
+  // What has come round by a whole turn seems near, too: then the others tell.
+  VecX best = together;
+  double least = gap;
+  for (const double sign : {1.0, -1.0}) {
+    const auto place = [&](const Teller& t) { return t.off < 0 ? -std::numeric_limits<double>::infinity() : sign * t.off; };
+    std::sort(tellers.begin(), tellers.end(), [&](const Teller& a, const Teller& b) {
+      return place(a) != place(b) ? place(a) < place(b) : a.freedom < b.freedom;
+    });
+    std::vector<int> in_turn;
+    for (const Teller& teller : tellers) in_turn.push_back(teller.freedom);
+    const VecX wound = wound_at(model, bodies, told, in_turn);
+    if (const double now = most_broken(model, bodies, wound).gap; now < least) best = wound, least = now;
+    if (!(least > AsNamed::kBound)) break;
+  }
+  return best;
+}
+
+Result<void> expect_couplings(const Model& model, const Bodies& bodies, const VecX& wound) {
+  const Broken broken = most_broken(model, bodies, wound);
+  if (!(broken.gap > AsNamed::kBound)) return {};
+  const Coupling& c = model.couplings()[static_cast<std::size_t>(broken.coupling)];
+  const Joint &joint = model.joints()[static_cast<std::size_t>(c.joint)], &of = model.joints()[static_cast<std::size_t>(c.of)];
+  VecX q, v;
+  joint_coordinates(model, bodies, q, v);
+  unwind(model, wound, q);
+  const double is = q[joint.q0 + c.freedom], driving = q[of.q0 + c.of_freedom];
+  return fail(
+      ErrorKind::State,
+      fmt::format("coupling '{}' does not hold on the turns that are named: joint '{}' at {:.6g} puts '{}' at {:.6g}, not at "
+                  "{:.6g}; name one of them, on the turn that is meant",
+                  c.name, freedom_name(of, c.of_freedom), driving, freedom_name(joint, c.freedom), driven_by(c, driving).value,
+                  is));
+}
+
+void take_group(const Loops& loops, std::size_t group, const VecX& q_from, const VecX& v_from, VecX& q, VecX& v) {
+  for (const int f : loops.groups()[group].freedoms) {
+    const JointNode& n = loops.tree().nodes()[loops.tree().node_of_freedom(f)];
+    q.segment(n.q0, n.nq) = q_from.segment(n.q0, n.nq);
+    v[f] = v_from[f];
+  }
 }
 
 NamedBranches::NamedBranches(Loops& loops, const std::vector<int>& leaders, std::size_t group, const VecX& q, const VecX& wound,

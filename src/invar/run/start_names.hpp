@@ -60,6 +60,25 @@ class NamedBranches {
   int continuum_ = 0;  // how many rates choose one of a continuum; 0: there is none
 };
 
+/// The freedoms and rates of one group of loops, out of another state of the tree.
+void take_group(const Loops& loops, std::size_t group, const VecX& q_from, const VecX& v_from, VecX& q, VecX& v);
+
+/// What values of [initial] that somebody has rounded may be off by, rad or parts of the length.
+inline constexpr double kRounded = 1e-3;
+/// The start that names what [initial] names.
+Start named_by_initial(const Model& model);
+/// Loops closed as [initial] says. Joints that it does not name begin at zero; where loops do not close from there (links that
+/// lie in one line resist every way out to first order), or close on another branch than the one that is named, joints of these
+/// loops are tried elsewhere. Where names contradict each other, some are as named and the others follow.
+Result<Bodies> assembled_initial(const Model& model, double tolerance);
+
+/// On which turn every angle of a start is at given bodies. What tells most surely tells first where all of it together would
+/// break a coupling: what the start names and the bodies have so; then what [initial] names, the nearest first. What gave way
+/// follows its couplings.
+VecX wound_of(const Model& model, const Start& start, const Bodies& bodies);
+/// Refuses angles whose turns break a coupling.
+Result<void> expect_couplings(const Model& model, const Bodies& bodies, const VecX& wound);
+
 /// The start without the rates that it names.
 Start without_rates(Start start);
 /// Freedoms of the model that a start names, of joints with as many coordinates as freedoms.

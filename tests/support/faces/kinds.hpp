@@ -51,5 +51,4 @@ inline bool winds(JointKind kind, int k) {
   }
 }
 
-
 }  // namespace invar
