@@ -142,7 +142,7 @@ VecX wound_of(const Model& model, const Start& start, const Bodies& bodies) {
   for (std::size_t j = 0; j < model.joints().size(); ++j)
     for (int k = 0; k < model.joints()[j].nv; ++k) {
       const int i = model.joints()[j].v0 + k;
-      if (std::isnan(told[i]) || !winds(model.joints()[j].kind, k)) continue;
+      if (std::isnan(told[i]) || !model.joints()[j].winds(k)) continue;
       const double off = measure.off(j, k, nearest_turn(q[model.joints()[j].q0 + k], told[i]), told[i]);
       const bool named = start.names(model, j, k), gave_way = named && off > AsNamed::kBound;
       if (gave_way && coupled(model, static_cast<int>(j), k))
