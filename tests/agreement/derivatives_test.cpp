@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "invar/mech/minimal/minimal.hpp"
+#include "invar/model/joint/table.hpp"
 #include "support/campaign.hpp"
 #include "support/states.hpp"
 

@@ -123,7 +123,7 @@ TEST(Partition, DerivativesAreLimitsOfDifferences) {
 // turns the latter by d².
 bool splits_a_ball(const JointTree& tree) {
   for (const JointTree::Node& n : tree.nodes()) {
-    if (n.kind != JointKind::Spherical && n.kind != JointKind::Free) continue;
+    if (n.facts->ball() < 0) continue;
     const auto depends = std::count_if(tree.dependent().begin(), tree.dependent().end(),
                                        [&](int d) { return d >= n.v0 + n.nv - 3 && d < n.v0 + n.nv; });
     if (depends > 0 && depends < 3) return true;

@@ -14,6 +14,7 @@
 #include "invar/mech/kinematics.hpp"
 #include "invar/mech/minimal/equilibrium.hpp"
 #include "invar/mech/natural.hpp"
+#include "invar/model/joint/table.hpp"
 #include "invar/run/start.hpp"
 #include "support/campaign.hpp"
 #include "support/flat_loops.hpp"

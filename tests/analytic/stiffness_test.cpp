@@ -7,6 +7,7 @@
 
 #include "invar/mech/minimal/equilibrium.hpp"
 #include "invar/mech/minimal/tip_stiffness.hpp"
+#include "invar/model/joint/table.hpp"
 #include "support/campaign.hpp"
 #include "support/natural_samples.hpp"
 #include "support/redescribed.hpp"

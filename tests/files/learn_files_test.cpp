@@ -474,7 +474,8 @@ TEST(DataSets, RatesThatContradictACouplingAreRefusedByItsName) {
     const std::string notes = fmt::format("{}", fmt::join(little->learned.notes, "; "));
     const Torn t = torn(g.data(model, 1.1).runs[0], model);
     EXPECT_EQ(t.coupling, 0);
-    if (t.forbidden > 0.015 * t.moving) EXPECT_NE(notes.find("most at coupling 'g'"), std::string::npos) << notes;
+    const bool much = t.forbidden > 0.015 * t.moving;
+    EXPECT_TRUE(!much || notes.find("most at coupling 'g'") != std::string::npos) << notes;
   }
 }
 

@@ -14,6 +14,7 @@
 #include "invar/mech/loops.hpp"
 #include "invar/mech/minimal/minimal.hpp"
 #include "invar/mech/natural.hpp"
+#include "invar/model/joint/table.hpp"
 #include "support/campaign.hpp"
 #include "support/case.hpp"
 #include "support/folder.hpp"
