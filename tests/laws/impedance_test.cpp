@@ -355,5 +355,28 @@ TEST(ImpedanceLaw, MovesAPointThatRestsForAnInstantAndALightOne) {
   }
 }
 
+// Locks, screws, couplings and loops of any mechanism: what moves in the state that was drawn is never said to be held.
+TEST(ImpedanceLaw, NeverCallsHeldWhatMoves) {
+  int judged = 0;
+  for (int i = 0; i < cases(60); ++i) {
+    MechanismOptions options;
+    options.bodies = 2 + i % 5, options.loops = i % 3 == 2 ? 1 : 0, options.couplings = i % 2, options.passive = false;
+    options.mass_ratio = std::pow(10, i % 7);
+    const Sample sample = random_sample(seed(6490) + static_cast<std::uint64_t>(i), options);
+    const Model model = build(sample.mechanism.spec);
+    for (int b = 0; b < static_cast<int>(model.bodies().size()); ++b) {
+      const BodyState& at = sample.bodies[static_cast<std::size_t>(b)];
+      ImpedanceSpec law;
+      law.name = "k", law.body = b, law.p_BE = model.bodies()[static_cast<std::size_t>(b)].inertia.p_BC;
+      law.path = resting_at(at.p_WC), law.through_joints = false;
+      const std::string says = ImpedanceLaw(model, law).objection(0.0, sample.bodies);
+      if (says.find("armature") != std::string::npos || !(at.v_WC.norm() > 1e-3)) continue;
+      ++judged;
+      EXPECT_EQ(says.find("cannot move"), std::string::npos) << describe(sample.mechanism.spec) << ", body " << b << ": " << says;
+    }
+  }
+  EXPECT_GT(judged, cases(60));
+}
+
 }  // namespace
 }  // namespace invar::testing
