@@ -16,12 +16,7 @@ namespace {
 class Written {
  public:
   Written(const Model& nominal, std::shared_ptr<const Model> edited, LearnedLoad load)
-      : nominal_(nominal),
-        edited_(std::move(edited)),
-        load_(std::move(load)),
-        factor_(nominal),
-        inverse_(*edited_),
-        all_(*edited_) {
+      : edited_(std::move(edited)), load_(std::move(load)), factor_(nominal), inverse_(*edited_), all_(*edited_) {
     for (const Body& b : edited_->bodies()) shift_.push_back(b.inertia.p_BC);
     for (std::size_t b = 0; b < shift_.size(); ++b) shift_[b] -= nominal.bodies()[b].inertia.p_BC;
     a_.resize(shift_.size()), a_edited_ = a_, d_.resize(shift_.size()), known_ = d_, d_edited_ = d_;
@@ -71,7 +66,6 @@ class Written {
     return column_.squaredNorm();
   }
 
-  const Model& nominal_;
   std::shared_ptr<const Model> edited_;
   LearnedLoad load_;
   MotionFactor factor_;
