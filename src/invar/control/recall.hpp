@@ -28,8 +28,8 @@ class Recall {
     x = numbers_[next_++];
   }
   void operator()(bool& x) { x = as(x ? 1 : 0) != 0; }
-  void operator()(int& x) { x = static_cast<int>(as(x)); }
-  void operator()(long& x) { x = static_cast<long>(as(static_cast<double>(x))); }  // of fewer than 2^53
+  void operator()(int& x) { x = static_cast<int>(within(as(x), 2147483647)); }
+  void operator()(long& x) { x = static_cast<long>(within(as(static_cast<double>(x)), kWhole)); }
   template <class M>
   void operator()(Eigen::PlainObjectBase<M>& x) {
     for (Eigen::Index k = 0; k < x.size(); ++k) (*this)(x.data()[k]);
@@ -45,11 +45,16 @@ class Recall {
   void operator()(Load& load) { (*this)(load.port), (*this)(load.efforts); }
   void operator()(Random& random) {
     const std::uint64_t place = random.place();
-    const double high = as(static_cast<double>(place >> 32)), low = as(static_cast<double>(place & 0xFFFFFFFFu));
+    const double high = half(as(static_cast<double>(place >> 32))), low = half(as(static_cast<double>(place & 0xFFFFFFFFu)));
     random.go_to((static_cast<std::uint64_t>(high) << 32) | static_cast<std::uint64_t>(low));
   }
 
  private:
+  static constexpr double kWhole = 9007199254740992;  // 2^53: whole numbers up to it are exact
+  // Numbers that were never kept may be anything: a count becomes one that is a number of its type.
+  static double within(double x, double most) { return x >= -most && x <= most ? x : 0; }
+  static double half(double x) { return x >= 0 && x <= 4294967295.0 ? x : 0; }
+
   double as(double x) {
     (*this)(x);
     return x;

@@ -59,12 +59,14 @@ Result<Layout> read_header(const std::string& text, const std::string& path) {
     int width = 0;
     layout.model = json.at("model").get<std::string>();
     layout.scenario = json.at("scenario").get<std::string>();
+    if (!json.at("seed").is_number_integer()) return fail(ErrorKind::Syntax, "the header has no whole number as seed", path);
     layout.seed = json.at("seed").get<std::uint64_t>();
     layout.scene = json.value("scene", std::string());
     for (const auto& c : json.at("channels")) {
-      Channel channel{c.at("path"), c.at("unit"), c.at("meaning"), c.at("size").get<int>()};
-      if (channel.size < 1 || channel.size > kWidest - width || channel.path.empty())
+      const auto size = c.at("size").get<double>();  // of any size before it is believed
+      if (!(size >= 1 && size <= kWidest - width) || c.at("path").get<std::string>().empty())
         return fail(ErrorKind::Syntax, "the header describes an impossible channel", path);
+      Channel channel{c.at("path"), c.at("unit"), c.at("meaning"), static_cast<int>(size)};
       width += channel.size;
       layout.channels.push_back(std::move(channel));
     }

@@ -86,8 +86,9 @@ void add_rod(Corners& out, const Vec3& from, const Vec3& to, double radius) {
 void add_mesh(Corners& out, const Json& shape, const Pose& X) {
   const std::vector<double> p = unpacked(shape.at("vertices"));
   for (const Json& corner : shape.at("triangles")) {
-    const auto i = corner.get<std::size_t>();
-    if (3 * i + 2 >= p.size()) return;
+    const auto number = corner.get<double>();  // of any size
+    if (!(number >= 0 && 3 * number + 2 < static_cast<double>(p.size()))) return;
+    const auto i = static_cast<std::size_t>(number);
     out.push_back(X * Vec3(p[3 * i], p[3 * i + 1], p[3 * i + 2]));
   }
 }

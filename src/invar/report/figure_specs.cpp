@@ -20,8 +20,9 @@ static void to_json(Json& out, const CurveSpec& c) {
 static void from_json(const Json& in, CurveSpec& c) {
   in.at("terms").get_to(c.terms), in.at("offset").get_to(c.offset);
   in.at("label").get_to(c.label), in.at("dashed").get_to(c.dashed);
-  const int value = in.at("value").get<int>();
-  if (value >= 0 && value < static_cast<int>(std::size(kCurveValues))) c.value = static_cast<CurveSpec::Value>(value);
+  const auto value = in.at("value").get<double>();  // of any size
+  if (value >= 0 && value < static_cast<double>(std::size(kCurveValues)))
+    c.value = static_cast<CurveSpec::Value>(static_cast<int>(value));
 }
 
 static void to_json(Json& out, const PanelSpec& p) {
@@ -63,7 +64,9 @@ std::vector<FigureSpec> figures_of(const std::string& scene) {
       if (in.contains("table")) f.table = TableSpec{in["table"].at("columns"), in["table"].at("rows")};
       if (in.contains("trace")) {
         const Json& trace = in["trace"];
-        f.trace = TraceSpec{std::clamp(trace.at("poses").get<int>(), 1, kMostPoses), trace.at("bodies"), {}};
+        f.trace = TraceSpec{static_cast<int>(std::clamp(trace.at("poses").get<double>(), 1.0, static_cast<double>(kMostPoses))),
+                            trace.at("bodies"),
+                            {}};
         if (trace.contains("from")) f.trace->from = Vec3(trace["from"].at(0), trace["from"].at(1), trace["from"].at(2));
       }
       out.push_back(std::move(f));
